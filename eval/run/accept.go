@@ -2,11 +2,13 @@ package run
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -48,15 +50,9 @@ func (a *Commands) Accept(ctx context.Context, f AcceptFlags, paths []string) er
 	}
 	defer runner.Close()
 	var list []replacement
-	defer func() {
-		for _, r := range list {
-			_ = os.Remove(r.file) // it no longer exists if it was accepted
-		}
-	}()
 	failed, invalid := 0, 0
 	for i := range cases {
 		r, err := a.rerecord(ctx, runner, &cases[i], f)
-		list = append(list, r)
 		switch {
 		case a.noteInvalid(err):
 			invalid++
@@ -64,39 +60,34 @@ func (a *Commands) Accept(ctx context.Context, f AcceptFlags, paths []string) er
 			return withInvalid(invalid, evalError(err))
 		case !r.accepted:
 			failed++
+		case r.diff != "":
+			list = append(list, r)
 		}
 	}
-	err = a.replace(slices.DeleteFunc(slices.Clone(list), func(r replacement) bool { return !r.accepted || r.diff == "" }), f)
+	err = a.replace(list, f)
 	if failed > 0 {
 		err = errors.Join(err, cli.With(eval.ExitInfra, fmt.Errorf("%d cases could not be recorded as they should be, and were left as they are; --allow-failure takes them over all the same", failed)))
 	}
 	return withInvalid(invalid, err)
 }
 
-// A replacement is a new tape in the folder of the old one.
+// A replacement is a new tape.
 type replacement struct {
 	c        *eval.Case
-	file     string // the new tape's file
+	tape     []byte
 	turns    []tape.Turn
 	accepted bool
 	first    bool   // there is no old tape
 	diff     string // from the old tape; empty if there is none
 }
 
-// rerecord records a case again, next to its tape, and prints the difference.
+// rerecord records a case again, and prints the difference.
 func (a *Commands) rerecord(ctx context.Context, runner *eval.Runner, c *eval.Case, f AcceptFlags) (replacement, error) {
 	r := replacement{c: c}
-	if err := os.MkdirAll(filepath.Dir(c.TapeFile()), 0o750); err != nil {
-		return r, err
-	}
-	file, err := os.CreateTemp(filepath.Dir(c.TapeFile()), ".accept-*")
-	if err != nil {
-		return r, err
-	}
-	r.file = file.Name()
-	recording, err := runner.Rerecord(ctx, c, file)
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = tidyTape(r.file)
+	var b bytes.Buffer
+	recording, err := runner.Rerecord(ctx, c, &b)
+	if err == nil {
+		r.tape, err = tape.Tidy(c.TapeFile(), b.Bytes())
 	}
 	if err != nil {
 		return r, err
@@ -184,7 +175,14 @@ func (a *Commands) replace(list []replacement, f AcceptFlags) error {
 		}
 	}
 	for i, r := range list {
-		if err := os.Rename(r.file, r.c.TapeFile()); err != nil {
+		err := os.MkdirAll(filepath.Dir(r.c.TapeFile()), 0o750)
+		if err == nil {
+			err = replaceFile(r.c.TapeFile(), 0o600, func(w io.Writer) error {
+				_, err := w.Write(r.tape)
+				return err
+			})
+		}
+		if err != nil {
 			return err
 		}
 		a.Say("%s: the tape was %s", eval.Clean(r.c.ID), map[bool]string{true: "written", false: "replaced"}[r.first])

@@ -69,7 +69,7 @@ func (a *Commands) openEval(mode eval.Mode, log *slog.Logger, pool *storePool) e
 		}
 		cfg, err := a.evalConfig(c, of, mode, configs)
 		if err != nil {
-			return nil, &eval.InvalidError{Err: fmt.Errorf("%s:%d: case %q: %w", c.File, c.Line, c.ID, err)}
+			return nil, c.Invalid(err)
 		}
 		if !mode.LiveTools {
 			useTapedServers(cfg, of, c.Config != "" || a.ConfigFile != "")
@@ -100,7 +100,7 @@ func (a *Commands) openEval(mode eval.Mode, log *slog.Logger, pool *storePool) e
 func (a *Commands) fallback(c *eval.Case, of *tape.Player, how string, configs loader, log *slog.Logger) (tape.Fallback, error) {
 	cfg, err := a.liveConfig(c, of.Tape().Header, how, configs)
 	if err != nil {
-		return nil, &eval.InvalidError{Err: fmt.Errorf("%s:%d: case %q: %w", c.File, c.Line, c.ID, err)}
+		return nil, c.Invalid(err)
 	}
 	models, err := host.OpenMetered(cfg, func(p providers.Provider, price func(string) schemas.Price) providers.Provider {
 		if price == nil {
