@@ -94,7 +94,8 @@ func (a *Commands) rerecord(ctx context.Context, runner *eval.Runner, c *eval.Ca
 	}
 	r.turns, r.first = recording.Now, len(recording.Was) == 0
 	if why := f.rejected(recording); len(why) > 0 {
-		return r, a.printRejected(c.ID, why)
+		a.printRejected(c.ID, why)
+		return r, nil
 	}
 	r.accepted = true
 	changes := eval.Changed(eval.Describe(recording.Was), eval.Describe(recording.Now))
@@ -102,7 +103,7 @@ func (a *Commands) rerecord(ctx context.Context, runner *eval.Runner, c *eval.Ca
 		changes = append(changes, "  "+eval.VerdictText(v))
 	}
 	if len(recording.Causes)+len(changes) == 0 && !f.Expect {
-		a.Say("%s: no difference", eval.Clean(c.ID))
+		a.Say("%s: no difference", c.ID)
 		return r, nil
 	}
 	r.diff = eval.Clean(c.ID + ":\n" + eval.Causes(recording.Causes) + strings.Join(append(changes, ""), "\n"))
@@ -126,13 +127,10 @@ func (f *AcceptFlags) rejected(recording *eval.Rerecording) []string {
 }
 
 // printRejected prints why a recording is not kept.
-func (a *Commands) printRejected(id string, why []string) error {
-	var faults []error
+func (a *Commands) printRejected(id string, why []string) {
 	for _, line := range why {
-		_, err := fmt.Fprintln(a.Stderr, eval.Clean(fmt.Sprintf("%s: not recorded: %s", id, line)))
-		faults = append(faults, err)
+		a.Note("%s: not recorded: %s", id, line)
 	}
-	return errors.Join(faults...)
 }
 
 // printLiveCalls prints what a live run will call.
@@ -141,7 +139,7 @@ func (a *Commands) printLiveCalls(cases []eval.Case, mode eval.Mode) {
 		return
 	}
 	for _, line := range eval.LiveCalls(cases, mode) {
-		a.Note("%s", eval.Clean(line))
+		a.Note("%s", line)
 	}
 }
 
@@ -185,14 +183,14 @@ func (a *Commands) replace(list []replacement, f AcceptFlags) error {
 		if err != nil {
 			return err
 		}
-		a.Say("%s: the tape was %s", eval.Clean(r.c.ID), map[bool]string{true: "written", false: "replaced"}[r.first])
+		a.Say("%s: the tape was %s", r.c.ID, map[bool]string{true: "written", false: "replaced"}[r.first])
 		if !f.Expect {
 			continue
 		}
 		if err := os.WriteFile(r.c.File, texts[i], 0o600); err != nil {
 			return err
 		}
-		a.Say("%s: the expectations were replaced", eval.Clean(r.c.ID))
+		a.Say("%s: the expectations were replaced", r.c.ID)
 	}
 	return nil
 }

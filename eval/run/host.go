@@ -38,6 +38,16 @@ const importedAssistant = "imported"
 // Commands implements the eval commands with the streams and settings of the program.
 type Commands struct{ *cli.CLI }
 
+// Say prints a line on standard output, without control characters of models and tools.
+func (a *Commands) Say(format string, args ...any) {
+	a.CLI.Say("%s", eval.Clean(fmt.Sprintf(format, args...)))
+}
+
+// Note prints a line on standard error, without control characters of models and tools.
+func (a *Commands) Note(format string, args ...any) {
+	a.CLI.Note("%s", eval.Clean(fmt.Sprintf(format, args...)))
+}
+
 // evalHost is a host for one case. Closing it returns its store to the pool.
 type evalHost struct {
 	*host.Host

@@ -49,13 +49,13 @@ func (a *Commands) Import(ctx context.Context, f ImportFlags, files []string) er
 		return cli.Usage(err)
 	}
 	for _, fault := range faults {
-		_, _ = fmt.Fprintln(a.Stderr, eval.Clean("not imported: "+fault.Error()))
+		a.Note("not imported: %s", fault.Error())
 	}
 	written, untaped, said := 0, 0, make(map[string]bool)
 	for _, one := range all {
 		for _, note := range one.Notes {
 			if !said[note] {
-				_, _ = fmt.Fprintln(a.Stderr, eval.Clean("note: "+note))
+				a.Note("note: %s", note)
 			}
 			said[note] = true
 		}

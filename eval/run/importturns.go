@@ -152,6 +152,6 @@ func (a *Commands) printMasks(found []eval.MaskedValue) {
 	}
 	a.Say("found: %d", len(found))
 	for _, f := range found {
-		a.Say("  %s → %s", eval.Clean(f.Value), eval.Clean(f.Mask))
+		a.Say("  %s → %s", f.Value, f.Mask)
 	}
 }

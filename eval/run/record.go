@@ -116,8 +116,8 @@ func (a *Commands) requireComplete(id string, why []string) error {
 	if len(why) == 0 {
 		return nil
 	}
-	err := errors.New("nothing was kept: repair what failed, or keep it with --allow-failure")
-	return errors.Join(a.printRejected(id, why), cli.With(eval.ExitInfra, err))
+	a.printRejected(id, why)
+	return cli.With(eval.ExitInfra, errors.New("nothing was kept: repair what failed, or keep it with --allow-failure"))
 }
 
 // recordTurns runs the prompts on a temporary store.
@@ -160,7 +160,7 @@ const longestLine = 300
 // printTurns prints what happened in turns.
 func (a *Commands) printTurns(seen []tape.Turn) {
 	for _, line := range eval.Describe(seen) {
-		a.Say("%s", eval.Clean(text.Clip(line, longestLine, "…")))
+		a.Say("%s", text.Clip(line, longestLine, "…"))
 	}
 }
 

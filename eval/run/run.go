@@ -214,7 +214,7 @@ func (a *Commands) mayRecord() error {
 func (a *Commands) noteInvalid(err error) bool {
 	why, ok := errors.AsType[*eval.InvalidError](err)
 	if ok {
-		a.Note("%s", eval.Clean(why.Error()))
+		a.Note("%s", why.Error())
 	}
 	return ok
 }

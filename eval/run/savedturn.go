@@ -222,7 +222,7 @@ func (a *Commands) writeTurn(ctx context.Context, h *host.Host, c eval.Case, e s
 		if err == nil && r.Status != eval.StatusDrift {
 			return a.printReplay(c, r)
 		}
-		a.Say("%s: the kept wire traffic does not replay as it was, so the tape is made from the trace: %s", c.ID, eval.Clean(errorOr(err, r.Why)))
+		a.Say("%s: the kept wire traffic does not replay as it was, so the tape is made from the trace: %s", c.ID, errorOr(err, r.Why))
 	}
 	if len(e.earlier) > 0 {
 		c.Input = &eval.Input{Messages: e.earlier}
@@ -290,7 +290,7 @@ func (a *Commands) printReplay(c eval.Case, r eval.CaseResult) error {
 		a.Say("replayed: it passes")
 		return nil
 	}
-	a.Say("replayed: %s, %s", r.Status, eval.Clean(r.Why))
+	a.Say("replayed: %s, %s", r.Status, r.Why)
 	return nil
 }
 

@@ -65,7 +65,7 @@ func (a *Commands) Tape(file string) error {
 		return cli.Usage(err)
 	}
 	for _, line := range eval.Transcript(t) {
-		a.Say("%s", eval.Clean(line))
+		a.Say("%s", line)
 	}
 	return nil
 }
