@@ -70,7 +70,7 @@ func (a *Commands) writeTest(ctx context.Context, h *host.Host, dir string, e sa
 		c.Tags = append(c.Tags, e.feedback.Mark)
 	}
 	c.File = filepath.Join(dir, c.ID+".yaml")
-	if c.Config, err = configFrom(dir, h.Config); err != nil {
+	if c.Config, err = configFrom(dir, h.Config.File); err != nil {
 		return made, err
 	}
 	if err := a.writeTurn(ctx, h, c, e, masker); err != nil {

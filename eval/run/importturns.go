@@ -99,7 +99,7 @@ func (a *Commands) importTurn(ctx context.Context, h *host.Host, f ImportFlags, 
 		return nil
 	}
 	c.File = filepath.Join(f.Out, c.ID+".yaml")
-	if c.Config, err = configFrom(f.Out, h.Config); err != nil {
+	if c.Config, err = configFrom(f.Out, h.Config.File); err != nil {
 		return cli.Usage(err)
 	}
 	return a.writeTurn(ctx, h, c, e, masker)

@@ -76,7 +76,7 @@ func (a *Commands) recordPrompts(ctx context.Context, f RecordFlags, prompts []s
 	if err != nil {
 		return err
 	}
-	if c.Config, err = configFrom(filepath.Dir(f.Out), cfg); err != nil {
+	if c.Config, err = configFrom(filepath.Dir(f.Out), cfg.File); err != nil {
 		return err
 	}
 	c.Assistant = cmp.Or(c.Assistant, cfg.Default)

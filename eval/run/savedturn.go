@@ -32,7 +32,7 @@ func (a *Commands) recordTurn(ctx context.Context, f RecordFlags) error {
 		return err
 	}
 	defer h.Close()
-	if c.Config, err = configFrom(filepath.Dir(f.Out), h.Config); err != nil {
+	if c.Config, err = configFrom(filepath.Dir(f.Out), h.Config.File); err != nil {
 		return err
 	}
 	raw, err := serve.Trace(ctx, a.CLI, h.Config, f.Turn)
