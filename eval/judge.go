@@ -249,8 +249,8 @@ func verifyClaims(claims []claim, sources []string) (result, reason string) {
 const anywhere = 4
 
 func hasWord(source, word string) bool {
-	fold := func(s string) string { return strings.ToLower(norm.NFC.String(s)) }
-	return strings.ContainsFunc(word, isWord) && placeOf(fold(source), strings.TrimSpace(fold(word))) >= 0
+	words := plainWords(norm.NFC.String(word))
+	return strings.TrimSpace(words) != "" && strings.Contains(plainWords(norm.NFC.String(source)), words)
 }
 
 // plain returns a text in lower case, without white space, and without the escapes of a JSON string

@@ -29,6 +29,11 @@ func invalid(format string, args ...any) error {
 	return &InvalidError{fmt.Errorf(format, args...)}
 }
 
+// Invalid returns an error that names the case, its file and line, as an [InvalidError].
+func (c *Case) Invalid(err error) error {
+	return invalid("%s:%d: case %q: %w", c.File, c.Line, c.ID, err)
+}
+
 // A suiteFile holds defaults and cases. The cases are inline or in files matched by globs.
 type suiteFile struct {
 	V        int      `yaml:"v"`

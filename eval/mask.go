@@ -121,12 +121,14 @@ func (m *Masker) learn(rule, value string, as func(int, string) string) {
 	m.values = append(m.values, MaskedValue{Rule: rule, Value: value, Mask: as(n, value)})
 }
 
-// Learn collects the personal data in a text.
-func (m *Masker) Learn(text string) {
-	for _, r := range m.rules {
-		for _, at := range r.pattern.FindAllStringSubmatchIndex(text, -1) {
-			if !insideWord(text, at[2], at[3]) {
-				m.learn(r.name, text[at[2]:at[3]], r.mask)
+// Learn collects the personal data in texts.
+func (m *Masker) Learn(texts ...string) {
+	for _, text := range texts {
+		for _, r := range m.rules {
+			for _, at := range r.pattern.FindAllStringSubmatchIndex(text, -1) {
+				if !insideWord(text, at[2], at[3]) {
+					m.learn(r.name, text[at[2]:at[3]], r.mask)
+				}
 			}
 		}
 	}

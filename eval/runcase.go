@@ -67,7 +67,7 @@ func (c *Case) ReadTape() (*tape.Tape, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, invalid("%s:%d: case %q has no tape: %w", c.File, c.Line, c.ID, errNoTape)
 	case err != nil:
-		return nil, invalid("%s:%d: case %q: the tape is unreadable: %w", c.File, c.Line, c.ID, err)
+		return nil, c.Invalid(fmt.Errorf("the tape is unreadable: %w", err))
 	}
 	t, err := tape.Read(name, data)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"molar/eval"
 	"molar/eval/tape"
+	"molar/internal/text"
 	"molar/schemas"
 )
 
@@ -159,13 +160,9 @@ func (c *conversation) completeTools() []tape.Tool {
 
 // firstLine returns the first line of an answer with at least two bytes, cut to 120.
 func firstLine(s string) string {
-	const longest = 120
 	for line := range strings.Lines(s) {
 		if line = strings.TrimSpace(line); len(line) >= 2 {
-			if len(line) > longest {
-				line = strings.ToValidUTF8(line[:longest], "")
-			}
-			return line
+			return text.Clip(line, 120, "")
 		}
 	}
 	return ""

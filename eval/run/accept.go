@@ -2,11 +2,13 @@ package run
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -48,15 +50,9 @@ func (a *Commands) Accept(ctx context.Context, f AcceptFlags, paths []string) er
 	}
 	defer runner.Close()
 	var list []replacement
-	defer func() {
-		for _, r := range list {
-			_ = os.Remove(r.file) // it no longer exists if it was accepted
-		}
-	}()
 	failed, invalid := 0, 0
 	for i := range cases {
 		r, err := a.rerecord(ctx, runner, &cases[i], f)
-		list = append(list, r)
 		switch {
 		case a.noteInvalid(err):
 			invalid++
@@ -64,46 +60,42 @@ func (a *Commands) Accept(ctx context.Context, f AcceptFlags, paths []string) er
 			return withInvalid(invalid, evalError(err))
 		case !r.accepted:
 			failed++
+		case r.diff != "":
+			list = append(list, r)
 		}
 	}
-	err = a.replace(slices.DeleteFunc(slices.Clone(list), func(r replacement) bool { return !r.accepted || r.diff == "" }), f)
+	err = a.replace(list, f)
 	if failed > 0 {
 		err = errors.Join(err, cli.With(eval.ExitInfra, fmt.Errorf("%d cases could not be recorded as they should be, and were left as they are; --allow-failure takes them over all the same", failed)))
 	}
 	return withInvalid(invalid, err)
 }
 
-// A replacement is a new tape in the folder of the old one.
+// A replacement is a new tape.
 type replacement struct {
 	c        *eval.Case
-	file     string // the new tape's file
+	tape     []byte
 	turns    []tape.Turn
 	accepted bool
 	first    bool   // there is no old tape
 	diff     string // from the old tape; empty if there is none
 }
 
-// rerecord records a case again, next to its tape, and prints the difference.
+// rerecord records a case again, and prints the difference.
 func (a *Commands) rerecord(ctx context.Context, runner *eval.Runner, c *eval.Case, f AcceptFlags) (replacement, error) {
 	r := replacement{c: c}
-	if err := os.MkdirAll(filepath.Dir(c.TapeFile()), 0o750); err != nil {
-		return r, err
-	}
-	file, err := os.CreateTemp(filepath.Dir(c.TapeFile()), ".accept-*")
-	if err != nil {
-		return r, err
-	}
-	r.file = file.Name()
-	recording, err := runner.Rerecord(ctx, c, file)
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = tidyTape(r.file)
+	var b bytes.Buffer
+	recording, err := runner.Rerecord(ctx, c, &b)
+	if err == nil {
+		r.tape, err = tape.Tidy(c.TapeFile(), b.Bytes())
 	}
 	if err != nil {
 		return r, err
 	}
 	r.turns, r.first = recording.Now, len(recording.Was) == 0
 	if why := f.rejected(recording); len(why) > 0 {
-		return r, a.printRejected(c.ID, why)
+		a.printRejected(c.ID, why)
+		return r, nil
 	}
 	r.accepted = true
 	changes := eval.Changed(eval.Describe(recording.Was), eval.Describe(recording.Now))
@@ -111,7 +103,7 @@ func (a *Commands) rerecord(ctx context.Context, runner *eval.Runner, c *eval.Ca
 		changes = append(changes, "  "+eval.VerdictText(v))
 	}
 	if len(recording.Causes)+len(changes) == 0 && !f.Expect {
-		a.Say("%s: no difference", eval.Clean(c.ID))
+		a.Say("%s: no difference", c.ID)
 		return r, nil
 	}
 	r.diff = eval.Clean(c.ID + ":\n" + eval.Causes(recording.Causes) + strings.Join(append(changes, ""), "\n"))
@@ -135,13 +127,10 @@ func (f *AcceptFlags) rejected(recording *eval.Rerecording) []string {
 }
 
 // printRejected prints why a recording is not kept.
-func (a *Commands) printRejected(id string, why []string) error {
-	var faults []error
+func (a *Commands) printRejected(id string, why []string) {
 	for _, line := range why {
-		_, err := fmt.Fprintln(a.Stderr, eval.Clean(fmt.Sprintf("%s: not recorded: %s", id, line)))
-		faults = append(faults, err)
+		a.Note("%s: not recorded: %s", id, line)
 	}
-	return errors.Join(faults...)
 }
 
 // printLiveCalls prints what a live run will call.
@@ -150,7 +139,7 @@ func (a *Commands) printLiveCalls(cases []eval.Case, mode eval.Mode) {
 		return
 	}
 	for _, line := range eval.LiveCalls(cases, mode) {
-		a.Note("%s", eval.Clean(line))
+		a.Note("%s", line)
 	}
 }
 
@@ -184,17 +173,24 @@ func (a *Commands) replace(list []replacement, f AcceptFlags) error {
 		}
 	}
 	for i, r := range list {
-		if err := os.Rename(r.file, r.c.TapeFile()); err != nil {
+		err := os.MkdirAll(filepath.Dir(r.c.TapeFile()), 0o750)
+		if err == nil {
+			err = replaceFile(r.c.TapeFile(), 0o600, func(w io.Writer) error {
+				_, err := w.Write(r.tape)
+				return err
+			})
+		}
+		if err != nil {
 			return err
 		}
-		a.Say("%s: the tape was %s", eval.Clean(r.c.ID), map[bool]string{true: "written", false: "replaced"}[r.first])
+		a.Say("%s: the tape was %s", r.c.ID, map[bool]string{true: "written", false: "replaced"}[r.first])
 		if !f.Expect {
 			continue
 		}
 		if err := os.WriteFile(r.c.File, texts[i], 0o600); err != nil {
 			return err
 		}
-		a.Say("%s: the expectations were replaced", eval.Clean(r.c.ID))
+		a.Say("%s: the expectations were replaced", r.c.ID)
 	}
 	return nil
 }

@@ -52,9 +52,7 @@ func (a *Commands) testIn(ctx context.Context, h *host.Host, dir, turnID string)
 		return made, err
 	}
 	masker := eval.NewMasker(names)
-	for _, text := range e.texts() {
-		masker.Learn(text)
-	}
+	masker.Learn(e.texts()...)
 	quiet := *a.CLI
 	quiet.Stdout, quiet.Stderr = io.Discard, io.Discard
 	return (&Commands{&quiet}).writeTest(ctx, h, dir, e, masker)
@@ -65,14 +63,11 @@ func caseOf(turnID string) string { return "desk-" + endOf(turnID) }
 
 // writeTest writes a case and its tape into a folder.
 func (a *Commands) writeTest(ctx context.Context, h *host.Host, dir string, e savedTurn, masker *eval.Masker) (made schemas.TurnTest, err error) {
-	c := eval.Case{V: eval.CaseVersion, ID: caseOf(e.TurnID), Tags: []string{"desk"}}
+	c := eval.Case{ID: caseOf(e.TurnID), Tags: []string{"desk"}}
 	if e.feedback.Mark != "" {
 		c.Tags = append(c.Tags, e.feedback.Mark)
 	}
 	c.File = filepath.Join(dir, c.ID+".yaml")
-	if c.Config, err = configFrom(dir, h.Config); err != nil {
-		return made, err
-	}
 	if err := a.writeTurn(ctx, h, c, e, masker); err != nil {
 		return made, fmt.Errorf("make a test of turn %q: %w", e.TurnID, err)
 	}

@@ -38,6 +38,16 @@ const importedAssistant = "imported"
 // Commands implements the eval commands with the streams and settings of the program.
 type Commands struct{ *cli.CLI }
 
+// Say prints a line on standard output, without control characters of models and tools.
+func (a *Commands) Say(format string, args ...any) {
+	a.CLI.Say("%s", eval.Clean(fmt.Sprintf(format, args...)))
+}
+
+// Note prints a line on standard error, without control characters of models and tools.
+func (a *Commands) Note(format string, args ...any) {
+	a.CLI.Note("%s", eval.Clean(fmt.Sprintf(format, args...)))
+}
+
 // evalHost is a host for one case. Closing it returns its store to the pool.
 type evalHost struct {
 	*host.Host
@@ -69,7 +79,7 @@ func (a *Commands) openEval(mode eval.Mode, log *slog.Logger, pool *storePool) e
 		}
 		cfg, err := a.evalConfig(c, of, mode, configs)
 		if err != nil {
-			return nil, &eval.InvalidError{Err: fmt.Errorf("%s:%d: case %q: %w", c.File, c.Line, c.ID, err)}
+			return nil, c.Invalid(err)
 		}
 		if !mode.LiveTools {
 			useTapedServers(cfg, of, c.Config != "" || a.ConfigFile != "")
@@ -100,7 +110,7 @@ func (a *Commands) openEval(mode eval.Mode, log *slog.Logger, pool *storePool) e
 func (a *Commands) fallback(c *eval.Case, of *tape.Player, how string, configs loader, log *slog.Logger) (tape.Fallback, error) {
 	cfg, err := a.liveConfig(c, of.Tape().Header, how, configs)
 	if err != nil {
-		return nil, &eval.InvalidError{Err: fmt.Errorf("%s:%d: case %q: %w", c.File, c.Line, c.ID, err)}
+		return nil, c.Invalid(err)
 	}
 	models, err := host.OpenMetered(cfg, func(p providers.Provider, price func(string) schemas.Price) providers.Provider {
 		if price == nil {

@@ -12,7 +12,6 @@ import (
 	"molar/eval/importers"
 	"molar/eval/tape"
 	"molar/internal/cli"
-	"molar/internal/config"
 )
 
 // ImportFlags are the flags of eval import.
@@ -44,18 +43,21 @@ func (a *Commands) Import(ctx context.Context, f ImportFlags, files []string) er
 	if err := os.MkdirAll(f.Out, 0o750); err != nil {
 		return cli.Usage(err)
 	}
-	config, err := a.importConfig(f.Out)
+	config, err := configFrom(f.Out, a.ConfigFile)
+	if err == nil && config != "" {
+		_, err = os.Stat(a.ConfigFile)
+	}
 	if err != nil {
 		return cli.Usage(err)
 	}
 	for _, fault := range faults {
-		_, _ = fmt.Fprintln(a.Stderr, eval.Clean("not imported: "+fault.Error()))
+		a.Note("not imported: %s", fault.Error())
 	}
 	written, untaped, said := 0, 0, make(map[string]bool)
 	for _, one := range all {
 		for _, note := range one.Notes {
 			if !said[note] {
-				_, _ = fmt.Fprintln(a.Stderr, eval.Clean("note: "+note))
+				a.Note("note: %s", note)
 			}
 			said[note] = true
 		}
@@ -85,31 +87,19 @@ func (a *Commands) Import(ctx context.Context, f ImportFlags, files []string) er
 	return nil
 }
 
-// importConfig returns the path of the config that --config names, relative to the folder of the cases, or "".
-func (a *Commands) importConfig(dir string) (string, error) {
-	if a.ConfigFile == "" {
-		return "", nil
-	}
-	file, err := filepath.Abs(a.ConfigFile)
-	if err == nil {
-		_, err = os.Stat(file)
-	}
-	if err != nil {
-		return "", err
-	}
-	return configFrom(dir, &config.Config{File: file})
-}
-
-// configFrom returns the path of a config's file relative to a folder, or "".
-func configFrom(dir string, cfg *config.Config) (string, error) {
-	if cfg.File == "" {
+// configFrom returns the path of a config's file relative to a folder, or "" without a file.
+func configFrom(dir, file string) (string, error) {
+	if file == "" {
 		return "", nil
 	}
 	from, err := filepath.Abs(dir)
 	if err != nil {
 		return "", err
 	}
-	return filepath.Rel(from, cfg.File)
+	if file, err = filepath.Abs(file); err != nil {
+		return "", err
+	}
+	return filepath.Rel(from, file)
 }
 
 // readFiles reads all files. It returns an error for each path that cannot be read.

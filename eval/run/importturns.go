@@ -85,8 +85,8 @@ func (a *Commands) importTurns(ctx context.Context, f ImportFlags) error {
 }
 
 // importTurn writes the case of a selected turn, unless one is there.
-func (a *Commands) importTurn(ctx context.Context, h *host.Host, f ImportFlags, e savedTurn, masker *eval.Masker) (err error) {
-	c := eval.Case{V: eval.CaseVersion, ID: e.why[0] + "-" + endOf(e.TurnID), Tags: slices.Clone(e.why)}
+func (a *Commands) importTurn(ctx context.Context, h *host.Host, f ImportFlags, e savedTurn, masker *eval.Masker) error {
+	c := eval.Case{ID: e.why[0] + "-" + endOf(e.TurnID), Tags: slices.Clone(e.why)}
 	if e.feedback.Mark != "" {
 		c.Tags = append(c.Tags, e.feedback.Mark)
 		a.Say("%s: marked %s by a %s", c.ID, e.feedback.Mark, e.feedback.By)
@@ -99,9 +99,6 @@ func (a *Commands) importTurn(ctx context.Context, h *host.Host, f ImportFlags, 
 		return nil
 	}
 	c.File = filepath.Join(f.Out, c.ID+".yaml")
-	if c.Config, err = configFrom(f.Out, h.Config); err != nil {
-		return cli.Usage(err)
-	}
 	return a.writeTurn(ctx, h, c, e, masker)
 }
 
@@ -130,9 +127,7 @@ func (a *Commands) loadSelected(ctx context.Context, h *host.Host, want host.Sel
 			return nil, err
 		}
 		e.why = t.Why
-		for _, text := range e.texts() {
-			masker.Learn(text)
-		}
+		masker.Learn(e.texts()...)
 		all = append(all, e)
 	}
 	for _, text := range why {
@@ -152,6 +147,6 @@ func (a *Commands) printMasks(found []eval.MaskedValue) {
 	}
 	a.Say("found: %d", len(found))
 	for _, f := range found {
-		a.Say("  %s → %s", eval.Clean(f.Value), eval.Clean(f.Mask))
+		a.Say("  %s → %s", f.Value, f.Mask)
 	}
 }

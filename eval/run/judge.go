@@ -79,10 +79,10 @@ func (a *Commands) judgeRecording(ctx context.Context, cfg *config.Config, log *
 	}
 	for _, check := range checks {
 		if check.Verdict == nil {
-			a.Say("turn %d, %s: %s", check.Turn, check.Name, eval.Clean(check.Text))
+			a.Say("turn %d, %s: %s", check.Turn, check.Name, check.Text)
 			continue
 		}
-		a.Say("%s", eval.Clean(eval.VerdictText(check)))
+		a.Say("%s", eval.VerdictText(check))
 		if check.Verdict.Result == eval.VerdictDown {
 			err = cli.With(eval.ExitInfra, fmt.Errorf("the case has no verdict yet; when the judge answers: molar eval accept --judge live %s", c.File))
 		}

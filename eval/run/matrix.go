@@ -233,7 +233,7 @@ func (s *survey) print() {
 		}
 		if label != chain.Offline {
 			line := fmt.Sprintf("live: asks %s, about %d times at most (%d tokens on the tapes%s)", label, of.calls, of.usage.PromptTokens+of.usage.CompletionTokens, cost)
-			_, _ = fmt.Fprintln(s.a.Stderr, eval.Clean(line))
+			s.a.Note("%s", line)
 		}
 	}
 }

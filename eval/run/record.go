@@ -84,7 +84,7 @@ func (a *Commands) recordPrompts(ctx context.Context, f RecordFlags, prompts []s
 	if err != nil {
 		return err
 	}
-	if c.Config, err = configFrom(filepath.Dir(f.Out), cfg); err != nil {
+	if c.Config, err = configFrom(filepath.Dir(f.Out), cfg.File); err != nil {
 		return err
 	}
 	c.Assistant = cmp.Or(c.Assistant, cfg.Default)
@@ -127,8 +127,8 @@ func (a *Commands) requireComplete(id string, why []string) error {
 	if len(why) == 0 {
 		return nil
 	}
-	err := errors.New("nothing was kept: repair what failed, or keep it with --allow-failure")
-	return errors.Join(a.printRejected(id, why), cli.With(eval.ExitInfra, err))
+	a.printRejected(id, why)
+	return cli.With(eval.ExitInfra, errors.New("nothing was kept: repair what failed, or keep it with --allow-failure"))
 }
 
 // recordTurns runs the prompts on a temporary store.
@@ -171,7 +171,7 @@ const longestLine = 300
 // printTurns prints what happened in turns.
 func (a *Commands) printTurns(seen []tape.Turn) {
 	for _, line := range eval.Describe(seen) {
-		a.Say("%s", eval.Clean(text.Clip(line, longestLine, "…")))
+		a.Say("%s", text.Clip(line, longestLine, "…"))
 	}
 }
 

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -96,7 +97,7 @@ func (a *Commands) evalDiff(c eval.Comparison, out *OutFlags) error {
 	case out.JSON != "":
 		err = a.writeFile(out.JSON, func(w io.Writer) error { return eval.JSON(w, c) })
 	case out.Markdown == "":
-		err = printDiff(a.Stdout, c)
+		a.printDiff(c)
 	}
 	if err == nil && c.Worse > 0 {
 		return cli.Exit(eval.ExitFailed)
@@ -104,24 +105,14 @@ func (a *Commands) evalDiff(c eval.Comparison, out *OutFlags) error {
 	return err
 }
 
-func printDiff(w io.Writer, c eval.Comparison) error {
-	var errs []error
-	line := func(format string, args ...any) {
-		_, err := io.WriteString(w, eval.Clean(fmt.Sprintf(format, args...))+"\n")
-		errs = append(errs, err)
-	}
-	name := func(s eval.Status) string {
-		if s == "" {
-			return "(not there)"
-		}
-		return string(s)
-	}
+func (a *Commands) printDiff(c eval.Comparison) {
+	line := func(format string, args ...any) { a.Say("%s", eval.Clean(fmt.Sprintf(format, args...))) }
 	for i, when := range []string{"before", "after"} {
 		r := c.Runs[i]
 		line("%s: %s in %.2f s", when, strings.Join(append([]string{r.Mode}, r.Models...), ", "), r.TookMS/1000)
 	}
 	for _, change := range c.Changes {
-		line("%s: %s → %s", change.ID, name(change.Before), name(change.After))
+		line("%s: %s → %s", change.ID, cmp.Or(change.Before, "(not there)"), cmp.Or(change.After, "(not there)"))
 	}
 	for _, o := range c.Turns {
 		line("%s: %s\n%s", o.ID, o.Outcome, strings.Join(o.Lines, "\n"))
@@ -138,7 +129,6 @@ func printDiff(w io.Writer, c eval.Comparison) error {
 	if c.Better+c.Worse > 0 {
 		line("%d better, %d worse", c.Better, c.Worse)
 	}
-	return errors.Join(errs...)
 }
 
 // Report shows or converts a saved report, or compares two. As Markdown two are a report on the later one,

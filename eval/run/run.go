@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path"
@@ -78,11 +79,16 @@ type OutFlags struct {
 	JSON, JUnit, HTML, Markdown string
 }
 
-// writeFile writes a file atomically, or to standard output if the name is "-".
-func (a *Commands) writeFile(name string, f func(io.Writer) error) (err error) {
+// writeFile writes a file for others to read, or to standard output if the name is "-".
+func (a *Commands) writeFile(name string, f func(io.Writer) error) error {
 	if name == "-" {
 		return f(a.Stdout)
 	}
+	return replaceFile(name, 0o644, f)
+}
+
+// replaceFile writes a file as a whole or not at all, also where there is one.
+func replaceFile(name string, mode fs.FileMode, f func(io.Writer) error) (err error) {
 	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
 		return err
@@ -92,7 +98,7 @@ func (a *Commands) writeFile(name string, f func(io.Writer) error) (err error) {
 			_ = os.Remove(file.Name())
 		}
 	}()
-	if err := errors.Join(f(file), file.Chmod(0o644), file.Close()); err != nil {
+	if err := errors.Join(f(file), file.Chmod(mode), file.Close()); err != nil {
 		return err
 	}
 	return os.Rename(file.Name(), name)
@@ -208,7 +214,7 @@ func (a *Commands) mayRecord() error {
 func (a *Commands) noteInvalid(err error) bool {
 	why, ok := errors.AsType[*eval.InvalidError](err)
 	if ok {
-		a.Note("%s", eval.Clean(why.Error()))
+		a.Note("%s", why.Error())
 	}
 	return ok
 }

@@ -32,9 +32,6 @@ func (a *Commands) recordTurn(ctx context.Context, f RecordFlags) error {
 		return err
 	}
 	defer h.Close()
-	if c.Config, err = configFrom(filepath.Dir(f.Out), h.Config); err != nil {
-		return err
-	}
 	raw, err := serve.Trace(ctx, a.CLI, h.Config, f.Turn)
 	if err != nil {
 		return err
@@ -220,13 +217,20 @@ func (a *Commands) writeTurn(ctx context.Context, h *host.Host, c eval.Case, e s
 	if err := e.mask(masker); err != nil {
 		return err
 	}
-	c.Note, c.Assistant = e.feedback.Note, cmp.Or(c.Assistant, e.Assistant)
+	config, err := configFrom(filepath.Dir(c.File), h.Config.File)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	c.V, c.Config, c.Note, c.Assistant = eval.CaseVersion, config, e.feedback.Note, cmp.Or(c.Assistant, e.Assistant)
 	if len(e.tapes) > 0 {
 		r, err := a.tryTape(ctx, h, c, e, func() ([]byte, error) { return tape.Join(c.ID, e.tapes, masker.Text) })
 		if err == nil && r.Status != eval.StatusDrift {
 			return a.printReplay(c, r)
 		}
-		a.Say("%s: the kept wire traffic does not replay as it was, so the tape is made from the trace: %s", c.ID, eval.Clean(errorOr(err, r.Why)))
+		if err != nil {
+			r.Why = err.Error()
+		}
+		a.Say("%s: the kept wire traffic does not replay as it was, so the tape is made from the trace: %s", c.ID, r.Why)
 	}
 	if len(e.earlier) > 0 {
 		c.Input = &eval.Input{Messages: e.earlier}
@@ -294,15 +298,8 @@ func (a *Commands) printReplay(c eval.Case, r eval.CaseResult) error {
 		a.Say("replayed: it passes")
 		return nil
 	}
-	a.Say("replayed: %s, %s", r.Status, eval.Clean(r.Why))
+	a.Say("replayed: %s, %s", r.Status, r.Why)
 	return nil
-}
-
-func errorOr(err error, text string) string {
-	if err != nil {
-		return err.Error()
-	}
-	return text
 }
 
 // maxEarlier is the maximum number of earlier messages in a case.

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -28,40 +29,29 @@ func (a *Commands) openRecorder(file, caseID string, cfg *config.Config, who cho
 	if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
 		return nil, nil, cli.Usage(fmt.Errorf("--record: %w", err))
 	}
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		if errors.Is(err, os.ErrExist) {
 			err = fmt.Errorf("%s exists; a tape is never overwritten: remove it or choose another name", file)
 		}
 		return nil, nil, cli.Usage(fmt.Errorf("record: %w", err))
 	}
+	var recorded bytes.Buffer
 	header, err := a.recordHeader(cfg, who)
 	if err == nil {
 		header.Case = caseID
-		rec, err = tape.NewRecorder(tape.RecorderConfig{To: f, Header: header, Redactor: host.Redactor(cfg), Skip: []string{schemas.MemoryServer}})
+		rec, err = tape.NewRecorder(tape.RecorderConfig{To: &recorded, Header: header, Redactor: host.Redactor(cfg), Skip: []string{schemas.MemoryServer}})
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Close(), os.Remove(file))
 	}
 	return rec, func() error {
-		err := errors.Join(rec.Err(), f.Close())
-		if err != nil {
-			return err
+		data, err := tape.Tidy(file, recorded.Bytes())
+		if err = errors.Join(rec.Err(), err); err == nil {
+			_, err = f.Write(data)
 		}
-		return tidyTape(file)
+		return errors.Join(err, f.Close())
 	}, nil
-}
-
-// tidyTape writes the tape of a file anew, so that its changes can be read.
-func tidyTape(file string) error {
-	data, err := os.ReadFile(file)
-	if err == nil {
-		data, err = tape.Tidy(file, data)
-	}
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(file, data, 0o600) //nolint:gosec // the file was just written
 }
 
 // Tape prints a tape as a transcript.
@@ -75,7 +65,7 @@ func (a *Commands) Tape(file string) error {
 		return cli.Usage(err)
 	}
 	for _, line := range eval.Transcript(t) {
-		a.Say("%s", eval.Clean(line))
+		a.Say("%s", line)
 	}
 	return nil
 }
@@ -126,15 +116,12 @@ func (a *Commands) recordHeader(cfg *config.Config, who choice) (tape.Header, er
 func (a *Commands) firstHeader(mode eval.Mode) func(c *eval.Case) (tape.Header, error) {
 	configs := a.configs()
 	return func(c *eval.Case) (none tape.Header, err error) {
-		invalid := func(err error) error {
-			return &eval.InvalidError{Err: fmt.Errorf("%s:%d: case %q: %w", c.File, c.Line, c.ID, err)}
-		}
 		cfg, err := configs(cmp.Or(c.ConfigFile(), a.ConfigFile), true)
 		if err != nil {
-			return none, invalid(err)
+			return none, c.Invalid(err)
 		}
 		if !mode.LiveTools && len(cfg.MCPServers) > 0 {
-			return none, invalid(fmt.Errorf("it has no tape, so the tools of %s are on none: give --live instead of --live-model", serverNames(cfg)))
+			return none, c.Invalid(fmt.Errorf("it has no tape, so the tools of %s are on none: give --live instead of --live-model", serverNames(cfg)))
 		}
 		return a.recordHeader(cfg, choice{Assistant: c.Assistant, Provider: c.Provider, Model: c.Model})
 	}

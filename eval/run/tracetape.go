@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -35,17 +37,13 @@ func tapeOf(h *host.Host, id string, t answer.Trace) ([]byte, error) {
 	}
 	w := tape.NewBuilder(&b, header)
 	servers := make(map[string][]tape.Tool)
-	var order []string
 	for _, tool := range h.MCP.Catalogue().Tools() {
-		if _, known := servers[tool.Server]; !known {
-			order = append(order, tool.Server)
-		}
 		servers[tool.Server] = append(servers[tool.Server], tape.Tool{
 			Name: tool.ToolName, Title: tool.Title, Description: tool.Description, InputSchema: tool.InputSchema,
 			OutputSchema: tool.OutputSchema, Annotations: tape.Annotations{ToolAnnotations: tool.Annotations},
 		})
 	}
-	for _, name := range order {
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		w.Server(name, servers[name])
 	}
 	w.User(t.Question)

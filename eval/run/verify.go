@@ -78,7 +78,7 @@ func (a *Commands) verifyTools(server string, drifts []tape.Drift, sum *verified
 		was, now := d.Full()
 		if key := d.Where + d.Rule + was + now; !sum.reported[key] {
 			sum.reported[key] = true
-			a.Say("%s", strings.TrimRight(eval.Clean(eval.ReportedChange(d)), "\n"))
+			a.Say("%s", strings.TrimRight(eval.ReportedChange(d), "\n"))
 		}
 	}
 }
