@@ -278,7 +278,7 @@ func (c *CheckResult) isOpen() bool {
 // for again the verdict before, and what changed since.
 func VerdictText(c CheckResult) string {
 	v := c.Verdict
-	by, from := strings.TrimSpace(v.Provider+" "+v.Model), "from the tape"
+	by, from := oneLine(strings.TrimSpace(v.Provider+" "+v.Model)), "from the tape"
 	if v.Live {
 		from = "live"
 	}
@@ -295,7 +295,7 @@ func VerdictText(c CheckResult) string {
 		if len(v.Changed) > 0 {
 			why = strings.Join(v.Changed, " and ") + " changed"
 		}
-		line += fmt.Sprintf("\n    before: %s: %s (%s %s)\n    %s → %s: %s", w.Result, oneLine(w.Reason), w.Provider, w.Model, w.Result, v.word(), why)
+		line += fmt.Sprintf("\n    before: %s: %s (%s %s)\n    %s → %s: %s", w.Result, oneLine(w.Reason), oneLine(w.Provider), oneLine(w.Model), w.Result, v.word(), why)
 	}
 	return line
 }

@@ -15,7 +15,10 @@ import (
 
 	yaml "github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
+
+	"molar/eval/cassettes"
 )
 
 // An InvalidError is an error in a file that a person wrote or named. Its text names file and
@@ -210,7 +213,11 @@ func readYAML(file string, data []byte) (cases []Case, err error) {
 			cases, err = nil, fmt.Errorf("%s:1: the YAML parser cannot make sense of it", file)
 		}
 	}()
-	parsed, err := parser.ParseBytes(data, 0)
+	tokens := lexer.Tokenize(string(data))
+	if err := cassettes.Nested(file, tokens); err != nil {
+		return nil, err
+	}
+	parsed, err := parser.Parse(tokens, 0)
 	if err != nil {
 		return nil, yamlFault(file, data, err)
 	}

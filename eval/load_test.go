@@ -90,6 +90,7 @@ func TestLoad_faults(t *testing.T) {
 		{"both", "a.yaml", "id: a\nuser: x\nturns: [{user: y}]\n", "a.yaml:1: write either turns, or user and expect"},
 		{"twice", "a.yaml", "id: a\nuser: x\n---\nid: a\nuser: y\n", `a.yaml:4: id "a" is taken: it stands at`},
 		{"bad YAML", "a.yaml", "id: [a\n", "a.yaml:1:"},
+		{"deep brackets", "a.yaml", "id: " + strings.Repeat("[", 20_000), "a.yaml:1: it is nested more than 200 deep"},
 		{"a list", "a.yaml", "- a\n", "a.yaml:1: want a case"},
 		{"known key elsewhere", "a.yaml", "id: a\nuser: x\nexpect: {gate: {}}\n", `a.yaml:3: unknown field "gate", which belongs to another part of the file`},
 		{"mode exact", "a.yaml", "id: a\nuser: x\nexpect: {calls: {mode: exact}}\n", "a.yaml:3: calls have no mode any more: instead of mode: exact write order: true"},

@@ -111,6 +111,9 @@ func (r *Runner) Rerecord(ctx context.Context, c *Case, w io.Writer) (*Rerecordi
 	return again, rec.Err()
 }
 
+// Redact replaces the secrets in a text of a recording, as on its tape.
+func (r *Runner) Redact(s string) string { return r.cfg.Redactor.Text(s) }
+
 // answerChanged reports whether the answer of the i-th turn is not that of the old tape.
 func (r *Rerecording) answerChanged(i int) bool {
 	return i >= len(r.Was) || i >= len(r.Now) || r.Was[i].Answer != r.Now[i].Answer

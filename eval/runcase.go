@@ -188,6 +188,7 @@ func (r *Runner) runOnce(ctx context.Context, c *Case) (CaseResult, error) {
 		return result, err
 	}
 	result.judge(c, seen)
+	result.redact(r.cfg.Redactor)
 	if mode := r.cfg.Mode; !mode.LiveModel || !mode.LiveTools { // else nothing comes from the tape
 		result.Drift, result.Follows = player.Finish()
 	}
@@ -206,14 +207,14 @@ func (r *Runner) runOnce(ctx context.Context, c *Case) (CaseResult, error) {
 	case first:
 		result.failUnchecked(c)
 	case left || r.cfg.Mode.LiveModel:
-		result.failUnjudged(c, turnResults(player.Tape().Turns), redacted(result.Turns, r.cfg.Redactor))
+		result.failUnjudged(c, turnResults(player.Tape().Turns), result.Turns)
 	}
 	if left || r.cfg.Mode.LiveModel && !first {
 		w := &WhatIf{Spent: result.spent}
 		if !left {
 			w.Spent = result.cost()
 		}
-		w.Outcome, w.Changed, w.Answers = behaviour(turnResults(player.Tape().Turns), redacted(result.Turns, r.cfg.Redactor))
+		w.Outcome, w.Changed, w.Answers = behaviour(turnResults(player.Tape().Turns), result.Turns)
 		result.WhatIf = w
 	}
 	result.conclude(left) // then drift is expected

@@ -45,6 +45,11 @@ func Transcript(t *tape.Tape) []string {
 				lines = append(lines, fold(line)...)
 			}
 		}
+		for _, j := range t.Judgements {
+			if j.Turn == i+1 {
+				lines = append(lines, fold(fmt.Sprintf("  %s: %s: %s (%s)", j.Kind, j.Verdict, flat(j.Reason), flat(j.Provider+" "+j.Model)))...)
+			}
+		}
 		sum := t.Turns[i].Sum
 		lines = append(lines, fmt.Sprintf("  ended: %s; model calls %d, tool calls %d, tokens %d", sum.Finish, sum.ModelCalls, sum.ToolCalls, sum.Usage.TotalTokens))
 	}

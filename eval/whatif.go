@@ -115,16 +115,27 @@ func behaviour(was, now []TurnResult) (Outcome, []string, []AnswerPair) {
 	return OutcomeSame, nil, nil
 }
 
-// redacted returns the turns with their texts redacted as on a tape.
-func redacted(turns []TurnResult, redact *tape.Redactor) []TurnResult {
-	now := slices.Clone(turns)
-	for i := range now {
-		now[i].Answer, now[i].Calls = redact.Text(now[i].Answer), slices.Clone(now[i].Calls)
-		for j := range now[i].Calls {
-			now[i].Calls[j].Arguments = redact.Text(now[i].Calls[j].Arguments)
+// redact replaces the secrets in all texts, as on a tape.
+func (r *CaseResult) redact(redact *tape.Redactor) {
+	for i := range r.Turns {
+		t := &r.Turns[i]
+		texts := []*string{&t.User, &t.Answer, &t.Error}
+		for j := range t.Calls {
+			texts = append(texts, &t.Calls[j].Arguments, &t.Calls[j].Output)
+		}
+		for j := range t.Trace {
+			texts = append(texts, &t.Trace[j].Made)
+			for k := range t.Trace[j].Faults {
+				texts = append(texts, &t.Trace[j].Faults[k].Want, &t.Trace[j].Faults[k].Got)
+			}
+		}
+		for _, text := range texts {
+			*text = redact.Text(*text)
 		}
 	}
-	return now
+	for i := range r.Checks {
+		r.Checks[i].Text = redact.Text(r.Checks[i].Text)
+	}
 }
 
 // failUnjudged adds a failed check for each turn that differs from the tape in something its

@@ -80,7 +80,7 @@ func importSelected(t *testing.T, store string) {
 		t.Errorf("asked twice: %s", out)
 	}
 
-	cases := filepath.Join(h.dir, "cases")
+	cases := filepath.Join(h.dir, "cases [1]") // no pattern
 	h.run(2, append([]string{"eval", "import", "--out", cases, h.dir, "--yes"}, all...)...)
 	h.run(2, append([]string{"eval", "import", "--out", cases, "--limit", "-1", "--yes"}, all...)...)
 	h.run(2, "turns", "list", "--refused", "--gaps")
@@ -151,7 +151,7 @@ func TestEval_importTraced(t *testing.T) {
 	h := newSelectHost(t, "")
 	missed := h.ask(payroll)
 	refused := h.asked(3, "--assistant", "clinic", offTopic)
-	cases := filepath.Join(h.dir, "cases")
+	cases := filepath.Join(h.dir, "cases [1]") // no pattern
 	out, _ := h.run(0, "eval", "import", "--out", cases, "--no-result", "--refused", "--yes")
 	if !strings.Contains(out, "left out: 1, the text of a refused question") {
 		t.Errorf("a refused question: %s", out)

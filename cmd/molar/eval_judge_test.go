@@ -252,15 +252,19 @@ func TestEval_judgeCheck(t *testing.T) {
 	h.run(eval.ExitNothing, "eval", "judge", "check", "--judge", "It helps.")
 	h.run(2, "eval", "judge", "check")
 	h.run(2, "eval", "judge", "check", "--judge", "x", "--grounded")
+	secret := "gh" + "p_" + strings.Repeat("A1b2", 9)
+	tran := "Find the family Tran, my token is " + secret
 	ids := make(map[string]string)
-	for _, question := range []string{"Find the family Nguyen", "Find the family Tran", "Find the family Le"} {
+	for _, question := range []string{"Find the family Nguyen", tran, "Find the family Le"} {
 		ids[question] = h.ask(question)
 	}
 	h.run(0, "turns", "mark", ids["Find the family Nguyen"], "up")
-	h.run(0, "turns", "mark", ids["Find the family Tran"], "down", "--note", "that is the other one")
+	h.run(0, "turns", "mark", ids[tran], "down", "--note", "that is the other one")
 	h.run(0, "turns", "mark", ids["Find the family Le"], "up")
 	h.model = judgedBy(t, func(r models.Request) string {
 		switch {
+		case strings.Contains(r.Body, secret):
+			return "I know a secret."
 		case strings.Contains(r.Body, "the family Le"):
 			return "yes, pass"
 		case strings.Contains(r.Body, "tool") && strings.Contains(r.Body, "claim"):
@@ -269,7 +273,7 @@ func TestEval_judgeCheck(t *testing.T) {
 		return says("pass", "It helps.")(r)
 	})
 	out, _ := h.run(0, "eval", "judge", "check", "--judge", "It helps.", "--json", filepath.Join(h.dir, "check.json"))
-	for _, want := range []string{"marked up", "agrees with 1 of 2 marks: 0.500, 95 % between 0.095 and 0.905", "turn " + ids["Find the family Tran"] + ": marked down, verdict pass: It helps.; the note: that is the other one", "verdict none: the judge gave no verdict that can be read: yes, pass"} {
+	for _, want := range []string{"marked up", "agrees with 1 of 2 marks: 0.500, 95 % between 0.095 and 0.905", "turn " + ids[tran] + ": marked down, verdict pass: It helps.; the note: that is the other one", "verdict none: the judge gave no verdict that can be read: yes, pass"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q: %s", want, out)
 		}

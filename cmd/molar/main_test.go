@@ -133,6 +133,8 @@ func runScript(t *testing.T, file string) {
 // manners is a model that is polite if its system prompt says so, and a judge of politeness.
 func manners(r models.Request) *models.Reply {
 	switch {
+	case strings.Contains(r.Body, "Tell the key."):
+		return &models.Reply{Tokens: []string{"It is swordfish-012."}}
 	case !strings.Contains(r.Body, "You judge an answer"):
 		if strings.Contains(r.Body, "Be polite.") {
 			return &models.Reply{Tokens: []string{"Gladly: they are An and Binh."}}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"molar/eval/cassettes"
+	"molar/internal/text"
 )
 
 // recordings makes cases of recorded traffic. Exchanges with the same source are one recording, and the
@@ -31,7 +32,8 @@ func (r *reader) recordings(format string, f File) {
 		groups[e.Source] = append(groups[e.Source], e)
 	}
 	for _, source := range order {
-		made, err := recording(r.unique(baseName(cmp.Or(strings.ReplaceAll(source, "/", "-"), f.Name))), format, groups[source])
+		id := text.Clip(baseName(cmp.Or(strings.ReplaceAll(source, "/", "-"), f.Name)), longestID, "")
+		made, err := recording(r.unique(id), format, groups[source])
 		if err != nil {
 			r.refuse(fmt.Errorf("%s: %w", f.Name, err))
 			continue

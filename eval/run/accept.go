@@ -44,7 +44,7 @@ func (a *Commands) Accept(ctx context.Context, f AcceptFlags, paths []string) er
 	}
 	a.printLiveCalls(cases, mode)
 	a.noteJudge(cases, &f.LiveFlags)
-	runner, err := a.runner(mode, Flags{Quiet: true, LiveFlags: f.LiveFlags})
+	runner, err := a.runner(mode, Flags{Quiet: true, LiveFlags: f.LiveFlags}, cases)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (a *Commands) Accept(ctx context.Context, f AcceptFlags, paths []string) er
 			list = append(list, r)
 		}
 	}
-	err = a.replace(list, f)
+	err = a.replace(list, f, runner.Redact)
 	if failed > 0 {
 		err = errors.Join(err, cli.With(eval.ExitInfra, fmt.Errorf("%d cases could not be recorded as they should be, and were left as they are; --allow-failure takes them over all the same", failed)))
 	}
@@ -94,11 +94,12 @@ func (a *Commands) rerecord(ctx context.Context, runner *eval.Runner, c *eval.Ca
 	}
 	r.turns, r.first = recording.Now, len(recording.Was) == 0
 	if why := f.rejected(recording); len(why) > 0 {
-		a.printRejected(c.ID, why)
+		a.printRejected(c.ID, strings.Split(runner.Redact(strings.Join(why, "\n")), "\n"))
 		return r, nil
 	}
 	r.accepted = true
-	changes := eval.Changed(eval.Describe(recording.Was), eval.Describe(recording.Now))
+	now := strings.Split(runner.Redact(strings.Join(eval.Describe(recording.Now), "\n")), "\n")
+	changes := eval.Changed(eval.Describe(recording.Was), now)
 	for _, v := range recording.Verdicts {
 		changes = append(changes, "  "+eval.VerdictText(v))
 	}
@@ -145,7 +146,7 @@ func (a *Commands) printLiveCalls(cases []eval.Case, mode eval.Mode) {
 
 // replace replaces the old tapes by new ones, if the person confirms the differences that were
 // shown.
-func (a *Commands) replace(list []replacement, f AcceptFlags) error {
+func (a *Commands) replace(list []replacement, f AcceptFlags, redact func(string) string) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -167,10 +168,11 @@ func (a *Commands) replace(list []replacement, f AcceptFlags) error {
 		if !f.Expect {
 			continue
 		}
-		var err error
-		if texts[i], err = rewrittenCase(r.c, r.turns); err != nil {
+		text, err := rewrittenCase(r.c, r.turns)
+		if err != nil {
 			return evalError(err)
 		}
+		texts[i] = []byte(redact(string(text)))
 	}
 	for i, r := range list {
 		err := os.MkdirAll(filepath.Dir(r.c.TapeFile()), 0o750)

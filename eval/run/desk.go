@@ -128,7 +128,7 @@ func (a *Commands) RunTestOf(ctx context.Context, h *host.Host, turnID string, a
 	asked.as.Traced = func(t answer.Trace) { last = t }
 	runner, err := eval.New(eval.Config{
 		Open: func(context.Context, *eval.Case, *tape.Player, eval.Edges) (eval.Host, error) { return asked, nil },
-		Mode: eval.Mode{LiveModel: true, LiveTools: true}, Skip: []string{schemas.MemoryServer},
+		Mode: eval.Mode{LiveModel: true, LiveTools: true}, Skip: []string{schemas.MemoryServer}, Redactor: host.Redactor(h.Config),
 		Judge: func(ctx context.Context, c *eval.Case) (providers.Route, error) {
 			return h.Chain.Pick(ctx, wantJudge(h.Config, c))
 		},

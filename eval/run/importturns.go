@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -94,8 +95,8 @@ func (a *Commands) importTurn(ctx context.Context, h *host.Host, f ImportFlags, 
 	if e.feedback.By == schemas.MarkedByReviewer {
 		c.Tags = append(c.Tags, e.feedback.By)
 	}
-	if there, _ := filepath.Glob(filepath.Join(f.Out, "*-"+endOf(e.TurnID)+".yaml")); len(there) > 0 && !f.Force { // perhaps for another reason
-		a.Say("%s is there already; --force replaces it", there[0])
+	if there, _ := fs.Glob(os.DirFS(f.Out), "*-"+endOf(e.TurnID)+".yaml"); len(there) > 0 && !f.Force { // perhaps for another reason
+		a.Say("%s is there already; --force replaces it", filepath.Join(f.Out, there[0]))
 		return nil
 	}
 	c.File = filepath.Join(f.Out, c.ID+".yaml")

@@ -150,5 +150,13 @@ func (a *Commands) markedAnswer(ctx context.Context, h *host.Host, mark schemas.
 		}
 	}
 	add(t)
-	return eval.Asked(append(messages, eval.Message{Role: string(schemas.RoleUser), Content: t.Question}), t.Answer, results), true, nil
+	messages = append(messages, eval.Message{Role: string(schemas.RoleUser), Content: t.Question})
+	redact := host.Redactor(h.Config)
+	for i := range messages {
+		messages[i].Content = redact.Text(messages[i].Content)
+	}
+	for i := range results {
+		results[i] = redact.Text(results[i])
+	}
+	return eval.Asked(messages, redact.Text(t.Answer), results), true, nil
 }

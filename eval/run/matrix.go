@@ -67,7 +67,7 @@ func (a *Commands) runMatrix(ctx context.Context, f Flags, cases []eval.Case) er
 	if err != nil {
 		return evalError(err)
 	}
-	runner, err := a.runner(eval.Mode{FromDrift: eval.FromDriftLive, LiveTools: f.LiveTools}, f)
+	runner, err := a.runner(eval.Mode{FromDrift: eval.FromDriftLive, LiveTools: f.LiveTools}, f, cases)
 	if err != nil {
 		return err
 	}

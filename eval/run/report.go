@@ -106,28 +106,27 @@ func (a *Commands) evalDiff(c eval.Comparison, out *OutFlags) error {
 }
 
 func (a *Commands) printDiff(c eval.Comparison) {
-	line := func(format string, args ...any) { a.Say("%s", eval.Clean(fmt.Sprintf(format, args...))) }
 	for i, when := range []string{"before", "after"} {
 		r := c.Runs[i]
-		line("%s: %s in %.2f s", when, strings.Join(append([]string{r.Mode}, r.Models...), ", "), r.TookMS/1000)
+		a.Say("%s: %s in %.2f s", when, strings.Join(append([]string{r.Mode}, r.Models...), ", "), r.TookMS/1000)
 	}
 	for _, change := range c.Changes {
-		line("%s: %s → %s", change.ID, cmp.Or(change.Before, "(not there)"), cmp.Or(change.After, "(not there)"))
+		a.Say("%s: %s → %s", change.ID, cmp.Or(change.Before, "(not there)"), cmp.Or(change.After, "(not there)"))
 	}
 	for _, o := range c.Turns {
-		line("%s: %s\n%s", o.ID, o.Outcome, strings.Join(o.Lines, "\n"))
+		a.Say("%s: %s\n%s", o.ID, o.Outcome, strings.Join(o.Lines, "\n"))
 	}
 	if len(c.Turns) > 0 {
-		line("%s", c.Counts())
+		a.Say("%s", c.Counts())
 	}
 	for _, m := range c.Metrics {
-		line("%s", m)
+		a.Say("%s", m)
 	}
 	if len(c.Changes)+len(c.Turns)+len(c.Metrics) == 0 {
-		line("nothing changed")
+		a.Say("nothing changed")
 	}
 	if c.Better+c.Worse > 0 {
-		line("%d better, %d worse", c.Better, c.Worse)
+		a.Say("%d better, %d worse", c.Better, c.Worse)
 	}
 }
 

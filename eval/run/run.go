@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"molar/eval/tape"
 	"molar/internal/cli"
 	"molar/internal/config"
+	"molar/internal/host"
 	"molar/schemas"
 )
 
@@ -143,7 +145,7 @@ func (a *Commands) Run(ctx context.Context, f Flags, paths []string) error {
 			cases[i].Provider, cases[i].Model = f.Provider, f.Model
 		}
 	}
-	runner, err := a.runner(mode, f)
+	runner, err := a.runner(mode, f, cases)
 	if err != nil {
 		return err
 	}
@@ -165,8 +167,25 @@ func (a *Commands) loadCases(paths []string, chosen *SelectFlags) ([]eval.Case, 
 	return chosen.pick(cases)
 }
 
-// runner builds a runner that opens hosts of this program.
-func (a *Commands) runner(mode eval.Mode, f Flags) (*eval.Runner, error) {
+// redactor returns what redacts what real services answer to cases, as it is when a case is recorded.
+func (a *Commands) redactor(cases []eval.Case) *tape.Redactor {
+	load, known := a.configs(), make(map[string]bool)
+	var all []*config.Config
+	for i := range cases {
+		file := cmp.Or(cases[i].ConfigFile(), a.ConfigFile)
+		if known[file] {
+			continue
+		}
+		known[file] = true
+		if cfg, err := load(file, true); err == nil { // else the case is invalid
+			all = append(all, cfg)
+		}
+	}
+	return host.Redactor(all...)
+}
+
+// runner builds a runner that opens hosts of this program for cases.
+func (a *Commands) runner(mode eval.Mode, f Flags, cases []eval.Case) (*eval.Runner, error) {
 	log, err := a.Logger(config.Telemetry{LogLevel: a.LogLevel, LogFormat: a.LogFormat}, slog.LevelError+4)
 	if err != nil {
 		return nil, err
@@ -187,6 +206,9 @@ func (a *Commands) runner(mode eval.Mode, f Flags) (*eval.Runner, error) {
 	cfg := eval.Config{
 		Open: a.openEval(mode, log, pool), Close: pool.close, Mode: mode, Skip: []string{schemas.MemoryServer}, Parallel: parallel,
 		Trials: f.Trials, Faults: faults, Version: cli.Version(), Judge: a.judgeOf(log), AskJudge: f.Judge != "", First: a.firstHeader(mode),
+	}
+	if mode.IsLive() || f.Judge != "" { // a replay has no secret
+		cfg.Redactor = a.redactor(cases)
 	}
 	if !f.Quiet && cli.IsTerminal(a.Stderr) {
 		cfg.Progress = func(done, total int, r eval.CaseResult) {

@@ -273,7 +273,7 @@ func (a *Commands) tryTape(ctx context.Context, h *host.Host, c eval.Case, e sav
 	if err != nil {
 		return none, evalError(err)
 	}
-	runner, err := a.runner(eval.Mode{}, Flags{Quiet: true})
+	runner, err := a.runner(eval.Mode{}, Flags{Quiet: true}, cases)
 	if err != nil {
 		return none, err
 	}

@@ -18,7 +18,7 @@ func (a *Commands) Verify(ctx context.Context, f SelectFlags, paths []string) er
 	if err != nil {
 		return err
 	}
-	runner, err := a.runner(eval.Mode{LiveTools: true}, Flags{Quiet: true})
+	runner, err := a.runner(eval.Mode{LiveTools: true}, Flags{Quiet: true}, cases)
 	if err != nil {
 		return err
 	}

@@ -99,18 +99,20 @@ func (c *tracedConn) Notify(ctx context.Context, method string, params json.RawM
 	return c.Conn.Notify(ctx, method, params)
 }
 
-// Redactor returns a redactor for the secrets of a config.
-func Redactor(cfg *config.Config) *tape.Redactor {
+// Redactor returns a redactor for the secrets of configs.
+func Redactor(all ...*config.Config) *tape.Redactor {
 	var secrets []string
-	for _, name := range cfg.LLM.EndpointNames() {
-		secrets = append(secrets, cfg.LLM.Keys[name].Reveal(), cfg.LLM.Key(name).Reveal())
-	}
-	for _, s := range cfg.MCPServers {
-		for _, v := range s.Value.Headers {
-			secrets = append(secrets, v.Reveal(), strings.TrimPrefix(v.Reveal(), "Bearer "))
+	for _, cfg := range all {
+		for _, name := range cfg.LLM.EndpointNames() {
+			secrets = append(secrets, cfg.LLM.Keys[name].Reveal(), cfg.LLM.Key(name).Reveal())
 		}
-		for _, v := range s.Value.Env {
-			secrets = append(secrets, v.Reveal())
+		for _, s := range cfg.MCPServers {
+			for _, v := range s.Value.Headers {
+				secrets = append(secrets, v.Reveal(), strings.TrimPrefix(v.Reveal(), "Bearer "))
+			}
+			for _, v := range s.Value.Env {
+				secrets = append(secrets, v.Reveal())
+			}
 		}
 	}
 	return tape.NewRedactor(secrets...)
