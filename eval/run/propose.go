@@ -74,7 +74,7 @@ func (a *Commands) proposeChecks(file, take string, redactor *tape.Redactor) err
 		return cli.Usage(err)
 	}
 	if unknown != nil {
-		return cli.Usage(fmt.Errorf("--take: %w", unknown))
+		return cli.Usage(fmt.Errorf("--take: %w; %s is written, with all of them as comments", unknown, c.File))
 	}
 	return nil
 }
@@ -129,6 +129,9 @@ func parseChoices(s string, n int) (choices, error) {
 			to, err = strconv.Atoi(last)
 		}
 		if err != nil || from < 1 || to < from || to > n {
+			if n == mostChoices {
+				return nil, fmt.Errorf("%q: choose all, none, or numbers such as 1,3-4", s)
+			}
 			return nil, fmt.Errorf("%q: choose all, none, or numbers from 1 to %d such as 1,3-4", s, n)
 		}
 		all = append(all, [2]int{from, to})

@@ -16,6 +16,7 @@ import (
 	"molar/eval/tape"
 	"molar/internal/cli"
 	"molar/internal/config"
+	"molar/internal/terminal"
 	"molar/schemas"
 )
 
@@ -68,7 +69,7 @@ func (f *SelectFlags) pick(cases []eval.Case) ([]eval.Case, error) {
 		return !id || !tag
 	})
 	if len(selected) == 0 {
-		return nil, cli.With(eval.ExitNothing, fmt.Errorf("nothing was selected: %d cases were read", len(cases)))
+		return nil, cli.With(eval.ExitNothing, fmt.Errorf("nothing was selected of %s", terminal.Counted(len(cases), "case")))
 	}
 	return selected, nil
 }
