@@ -42,7 +42,7 @@ func (a *Commands) Accept(ctx context.Context, f AcceptFlags, paths []string) er
 		}
 	}
 	a.printLiveCalls(cases, mode)
-	a.noteJudge(cases, &f.LiveFlags)
+	a.noteJudge(cases, &f.LiveFlags, mode, 1)
 	runner, err := a.runner(mode, Flags{Quiet: true, LiveFlags: f.LiveFlags})
 	if err != nil {
 		return err

@@ -131,7 +131,7 @@ func (a *Commands) Run(ctx context.Context, f Flags, paths []string) error {
 	}
 	if !f.Quiet {
 		a.printLiveCalls(cases, mode)
-		a.noteJudge(cases, &f.LiveFlags)
+		a.noteJudge(cases, &f.LiveFlags, mode, max(f.Trials, 1))
 	}
 	if f.Provider != "" || f.Model != "" {
 		for i := range cases {
