@@ -111,6 +111,11 @@ func (a *Commands) rerecord(ctx context.Context, runner *eval.Runner, c *eval.Ca
 	for _, v := range recording.Verdicts {
 		changes = append(changes, "  "+eval.VerdictText(v))
 	}
+	if len(recording.Causes)+len(changes) == 0 && !r.first { // live, no request was compared
+		if changes, err = changedTape(c, r.file); err != nil {
+			return r, err
+		}
+	}
 	if len(recording.Causes)+len(changes) == 0 && !f.Expect {
 		a.Say("%s: no difference", eval.Clean(c.ID))
 		return r, nil
@@ -118,6 +123,23 @@ func (a *Commands) rerecord(ctx context.Context, runner *eval.Runner, c *eval.Ca
 	r.diff = eval.Clean(c.ID + ":\n" + eval.Causes(recording.Causes) + strings.Join(append(changes, ""), "\n"))
 	_, err = fmt.Fprint(a.Stdout, r.diff)
 	return r, err
+}
+
+// changedTape returns what differs between the tape of a case and another one.
+func changedTape(c *eval.Case, file string) ([]string, error) {
+	was, err := c.ReadTape()
+	if err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	now, err := tape.Read(file, data)
+	if err != nil {
+		return nil, err
+	}
+	return eval.Changed(eval.Transcript(was), eval.Transcript(now)), nil
 }
 
 // rejected lists the reasons not to keep a recording. With --expect the checks of the case are
