@@ -131,7 +131,7 @@ func judgeRequest(c Check, of Judged) providers.Request {
 // asked for once more; then there is none. An error means that the judge could not be reached.
 func Ask(ctx context.Context, route providers.Route, c Check, of Judged) (Verdict, error) {
 	if route.Offline {
-		return Verdict{}, fmt.Errorf("there is no model that could judge: %s", route.Why)
+		return Verdict{}, fmt.Errorf("the provider offline (%s) has no model that could judge: name another one under judge in the case", route.Why)
 	}
 	provider, req := route.For(providers.PassJudge), judgeRequest(c, of)
 	req.Model = route.SmallModel

@@ -122,7 +122,7 @@ func (j *judging) verdict(ctx context.Context, check Check, of Judged, now tape.
 		}
 	}
 	if j.route == nil {
-		why := "there is no verdict yet"
+		why := "no judge was asked yet"
 		if was != nil {
 			why = strings.Join(changed, " and ") + " changed since the verdict"
 		}

@@ -11,6 +11,7 @@ import (
 
 	"molar/eval/match"
 	"molar/eval/tape"
+	"molar/internal/terminal"
 	"molar/internal/text"
 )
 
@@ -282,7 +283,7 @@ func writeSummary(b *strings.Builder, r *Report) {
 
 func writeNumbers(b *strings.Builder, r *Report) {
 	s, m := r.Summary, r.Metrics
-	fmt.Fprintf(b, "%d cases: %d passed", s.Cases, s.Pass)
+	fmt.Fprintf(b, "%s: %d passed", terminal.Counted(s.Cases, "case"), s.Pass)
 	for _, part := range s.parts()[1:] {
 		if part.N() > 0 {
 			fmt.Fprintf(b, ", %d %s", part.N(), part.Word)

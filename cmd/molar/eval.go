@@ -209,7 +209,6 @@ func newEvalImportCmd(a *app) *cobra.Command {
 		Long: `Make cases and tapes from saved turns (--marked, --refused, --no-result, --asked-twice, also
 several at once), or from other programs' recordings and data sets:
 
-
   rows         lines of a data set, such as {"item": ...} or {"input", "ideal"} of OpenAI's
                evals, and tables (CSV); --map names their columns
   openai-eval, openai-registry, adk-config
@@ -243,6 +242,7 @@ with their matches; on a terminal you are then asked, elsewhere --yes writes the
 	flags.StringVar(&f.From, "from", "", "the `format` of the files, when it cannot be recognised")
 	flags.StringVar(&f.Out, "out", "", "`folder` for the cases and tapes")
 	flags.StringToStringVar(&f.Map, "map", nil, "what the columns of a data set are, such as `user=question,contains=answer`: user, system, id, tags, tool, or a check of the answer")
+	flags.Lookup("map").DefValue = "" // else help shows it as []
 	flags.BoolVar(&f.Force, "force", false, "replace existing cases")
 	addTurnFlags(flags, &f.TurnFlags)
 	flags.StringArrayVar(&f.Mask, "mask", nil, "also mask this `text`, which no rule finds; may be repeated")

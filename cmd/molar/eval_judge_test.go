@@ -86,7 +86,7 @@ func TestEval_judge(t *testing.T) {
 			}
 		}
 	}
-	run(eval.ExitDrift, "not asked again", "there is no verdict yet; ask with molar eval accept --judge live "+file)
+	run(eval.ExitDrift, "not asked again", "no verdict: no judge was asked yet; ask with molar eval accept --judge live "+file)
 	before := readText(t, tapeFile)
 	good := judgedBy(t, says("pass", "It is named."))
 	if code, stdout, _ := evalRun(t, good, "eval", "run", file, "--judge", "live"); code != 0 || !strings.Contains(stdout, "judge: pass: It is named. (ollama qwen2.5:3b-instruct, live)") || readText(t, tapeFile) != before {

@@ -20,13 +20,8 @@ func isConversation(n *node) bool {
 
 // conversations makes a case of each conversation. Responses that continue each other are one.
 func (r *reader) conversations(d *document) {
-	continued := make(map[string]bool)
 	for _, n := range d.roots {
-		r.responses[responseID(n)] = n
-		continued[previousID(n)] = true
-	}
-	for _, n := range d.roots {
-		if id := responseID(n); id != "" && continued[id] {
+		if id := responseID(n); id != "" && r.continued[id] {
 			continue
 		}
 		c := r.newConversation("openai", cmp.Or(n.get("id").text(), responseID(n)), n)

@@ -82,6 +82,7 @@ type reader struct {
 	given     map[string]File        // by their cleaned names
 	documents map[string][]*document // by format
 	responses map[string]*node       // by id
+	continued map[string]bool        // the ids of responses that others continue
 	ids       map[string]int         // of the cases, with the last number for each
 	used      map[string]bool        // the files that others name, by their cleaned names
 
@@ -95,7 +96,7 @@ type reader struct {
 func Read(opts Options, files ...File) ([]Imported, []error) {
 	r := &reader{
 		opts: opts, given: make(map[string]File), documents: make(map[string][]*document),
-		responses: make(map[string]*node), ids: make(map[string]int), used: make(map[string]bool),
+		responses: make(map[string]*node), continued: make(map[string]bool), ids: make(map[string]int), used: make(map[string]bool),
 	}
 	for _, f := range files {
 		r.given[filepath.Clean(f.Name)] = f
@@ -109,6 +110,12 @@ func Read(opts Options, files ...File) ([]Imported, []error) {
 			r.recordings(name, f)
 		default:
 			r.parse(name, f)
+		}
+	}
+	for _, d := range r.documents["openai"] {
+		for _, n := range d.roots {
+			r.responses[responseID(n)] = n
+			r.continued[previousID(n)] = true
 		}
 	}
 	for _, f := range formats() {

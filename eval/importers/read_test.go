@@ -131,6 +131,26 @@ func TestRead(t *testing.T) {
 				`not r.jsonl:5: there is no user message: a stored response has its question only with its input items beside it, {"response": …, "input_items": …}`,
 			},
 		},
+		"stored responses in files of their own": {
+			files: []string{
+				"b.json", `{"id": "r2", "object": "response", "previous_response_id": "r1", "input": "And 3?", "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "It is 9."}]}]}`,
+				"c.json", `{"id": "r1", "object": "response", "input": "2 squared?", "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "It is 4."}]}]}`,
+			},
+			want: []string{"case r2 taped", `  2 squared? {"no_call":true,"answer":{"all":[{"contains":"It is 4."}]}}`, `  And 3? {"no_call":true,"answer":{"all":[{"contains":"It is 9."}]}}`},
+		},
+		"rows of which nothing is checked": {
+			files: []string{"q.csv", "Question,Must have,Group\nOne?,1,a\nTwo?,2,b\n"},
+			want: []string{
+				"case q-2", "  One? {}", "case q-3", "  Two? {}",
+				`note q.csv: "Question" is taken as the question; choose another one with --map user=NAME`,
+				"note q.csv: nothing of it is taken as what the answer has to be: it has Group, Must have, Question; choose it with --map contains=NAME",
+			},
+		},
+		"a column that is not there": {
+			opts:  importers.Options{Map: map[string]string{"user": "Question", "contains": "Must haev"}},
+			files: []string{"q.csv", "Question,Must have\nOne?,1\n"},
+			want:  []string{"not q.csv:2: --map contains=Must haev: it has Must have, Question"},
+		},
 		"a session of docker-agent": {
 			files: []string{"s.json", `{"id": "s1", "title": "Files", "evals": {"relevance": ["It names the number."]}, "messages": [
 {"message": {"agentName": "", "message": {"role": "user", "content": "How many files?"}}},

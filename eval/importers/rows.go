@@ -210,6 +210,9 @@ func (r *reader) rowChecks(c *conversation, e *eval.Expect, item, vars *node) er
 				expectCalls(e, false, true, eval.Call{Name: tool})
 			}
 		default:
+			if value == nil {
+				return fmt.Errorf("--map %s=%s: it has %s", what, name, outline(item))
+			}
 			if err := expect(e, what, value.texts()...); err != nil {
 				return fmt.Errorf("--map %s=%s: %w", what, name, err)
 			}
@@ -219,8 +222,10 @@ func (r *reader) rowChecks(c *conversation, e *eval.Expect, item, vars *node) er
 	if chosen || r.criteriaChecks(c, e, vars) || r.registryChecks(c, e, item) || c.expectedColumns(e, item) {
 		return nil
 	}
+	known := sampleText(vars.get("sample")) != ""
 	for _, what := range []string{"contains", "like"} {
 		value := r.pick(item, what)
+		known = known || value != nil
 		if len(value.texts()) == 0 || e.Answer != nil {
 			continue
 		}
@@ -228,6 +233,9 @@ func (r *reader) rowChecks(c *conversation, e *eval.Expect, item, vars *node) er
 			return err
 		}
 		r.noteOnce("%s: %q is taken as what the answer has to be (%s); choose another one with --map contains=NAME", item.file, keyOf(item, value), what)
+	}
+	if !known {
+		r.noteOnce("%s: nothing of it is taken as what the answer has to be: it has %s; choose it with --map contains=NAME", item.file, outline(item))
 	}
 	return nil
 }

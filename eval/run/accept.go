@@ -17,6 +17,7 @@ import (
 	"molar/eval"
 	"molar/eval/tape"
 	"molar/internal/cli"
+	"molar/internal/terminal"
 )
 
 // AcceptFlags are the flags of eval accept.
@@ -43,7 +44,7 @@ func (a *Commands) Accept(ctx context.Context, f AcceptFlags, paths []string) er
 		}
 	}
 	a.printLiveCalls(cases, mode)
-	a.noteJudge(cases, &f.LiveFlags)
+	a.noteJudge(cases, &f.LiveFlags, mode, 1)
 	runner, err := a.runner(mode, Flags{Quiet: true, LiveFlags: f.LiveFlags}, cases)
 	if err != nil {
 		return err
@@ -103,6 +104,11 @@ func (a *Commands) rerecord(ctx context.Context, runner *eval.Runner, c *eval.Ca
 	for _, v := range recording.Verdicts {
 		changes = append(changes, "  "+eval.VerdictText(v))
 	}
+	if len(recording.Causes)+len(changes) == 0 && !r.first { // live, no request was compared
+		if changes, err = changedTape(c, r.tape); err != nil {
+			return r, err
+		}
+	}
 	if len(recording.Causes)+len(changes) == 0 && !f.Expect {
 		a.Say("%s: no difference", c.ID)
 		return r, nil
@@ -110,6 +116,19 @@ func (a *Commands) rerecord(ctx context.Context, runner *eval.Runner, c *eval.Ca
 	r.diff = eval.Clean(c.ID + ":\n" + eval.Causes(recording.Causes) + strings.Join(append(changes, ""), "\n"))
 	_, err = fmt.Fprint(a.Stdout, r.diff)
 	return r, err
+}
+
+// changedTape returns what differs between the tape of a case and another one.
+func changedTape(c *eval.Case, data []byte) ([]string, error) {
+	was, err := c.ReadTape()
+	if err != nil {
+		return nil, err
+	}
+	now, err := tape.Read(c.TapeFile(), data)
+	if err != nil {
+		return nil, err
+	}
+	return eval.Changed(eval.Transcript(was), eval.Transcript(now)), nil
 }
 
 // rejected lists the reasons not to keep a recording. With --expect the checks of the case are
@@ -160,8 +179,8 @@ func (a *Commands) replace(list []replacement, f AcceptFlags, redact func(string
 	case f.Yes == name:
 	case f.Yes != "":
 		return cli.With(eval.ExitDrift, fmt.Errorf("--yes %s: the list above is another one, and nothing was replaced; take exactly this over with --yes %s", f.Yes, name))
-	case !a.confirm(fmt.Sprintf("write %d tapes", len(list))):
-		return cli.With(eval.ExitDrift, fmt.Errorf("%d cases differ; take exactly this over with --yes %s", len(list), name))
+	case !a.confirm("write " + terminal.Counted(len(list), "tape")):
+		return cli.With(eval.ExitDrift, fmt.Errorf("%s differing; take exactly this over with --yes %s", terminal.Counted(len(list), "case"), name))
 	}
 	texts := make([][]byte, len(list)) // nothing is replaced before all texts exist
 	for i, r := range list {

@@ -11,6 +11,7 @@ import (
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/host"
+	"molar/internal/terminal"
 	"molar/providers"
 	"molar/providers/chain"
 )
@@ -22,14 +23,18 @@ func (f *LiveFlags) checkJudge() error {
 	return nil
 }
 
-// noteJudge says how often a judge will be asked.
-func (a *Commands) noteJudge(cases []eval.Case, f *LiveFlags) {
+// noteJudge says how often a judge will be asked, of cases that run so many times.
+func (a *Commands) noteJudge(cases []eval.Case, f *LiveFlags, mode eval.Mode, times int) {
 	checks := 0
 	for i := range cases {
-		checks += cases[i].Judged()
+		checks += times * cases[i].Judged()
 	}
-	if f.Judge != "" && checks > 0 {
-		a.Note("live: asks the judge about %d checks, with one or two calls each", checks)
+	switch {
+	case checks == 0:
+	case f.Judge != "":
+		a.Note("live: asks the judge about %s, with one or two calls each", terminal.Counted(checks, "check"))
+	case mode.LiveModel || mode.FromDrift == eval.FromDriftLive:
+		a.Note("live: asks the judge about %s at most, where there is no verdict on an answer, with one or two calls each", terminal.Counted(checks, "check"))
 	}
 }
 

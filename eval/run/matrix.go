@@ -116,6 +116,7 @@ func (a *Commands) variants(ctx context.Context, f Flags, prompts []prompt, case
 	if !f.Quiet {
 		s.print()
 		a.printLiveCalls(cases, eval.Mode{LiveTools: f.LiveTools})
+		a.noteJudge(cases, &f.LiveFlags, eval.Mode{FromDrift: eval.FromDriftLive}, len(all)*max(f.Trials, 1))
 	}
 	return all, nil
 }

@@ -75,7 +75,7 @@ func (a *Commands) proposeChecks(file, take string, redactor *tape.Redactor) err
 		return err
 	}
 	if wrong != nil {
-		return cli.Usage(fmt.Errorf("--take: %w", wrong))
+		return cli.Usage(fmt.Errorf("--take: %w; %s is written, with all of them as comments", wrong, c.File))
 	}
 	return nil
 }
@@ -123,6 +123,9 @@ func parseChoices(s string, n int) ([]int, error) {
 		from, err := strconv.Atoi(first)
 		to, err2 := strconv.Atoi(last)
 		if err != nil || err2 != nil || from < 1 || to < from || to > n {
+			if n == mostChoices {
+				return nil, fmt.Errorf("%q: choose all, none, or numbers such as 1,3-4", s)
+			}
 			return nil, fmt.Errorf("%q: choose all, none, or numbers from 1 to %d such as 1,3-4", s, n)
 		}
 		for ; from <= to; from++ {

@@ -19,6 +19,7 @@ import (
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/host"
+	"molar/internal/terminal"
 	"molar/schemas"
 )
 
@@ -71,7 +72,7 @@ func (f *SelectFlags) pick(cases []eval.Case) ([]eval.Case, error) {
 		return !id || !tag
 	})
 	if len(selected) == 0 {
-		return nil, cli.With(eval.ExitNothing, fmt.Errorf("nothing was selected: %d cases were read", len(cases)))
+		return nil, cli.With(eval.ExitNothing, fmt.Errorf("nothing was selected of %s", terminal.Counted(len(cases), "case")))
 	}
 	return selected, nil
 }
@@ -138,7 +139,7 @@ func (a *Commands) Run(ctx context.Context, f Flags, paths []string) error {
 	}
 	if !f.Quiet {
 		a.printLiveCalls(cases, mode)
-		a.noteJudge(cases, &f.LiveFlags)
+		a.noteJudge(cases, &f.LiveFlags, mode, max(f.Trials, 1))
 	}
 	if f.Provider != "" || f.Model != "" {
 		for i := range cases {

@@ -62,7 +62,7 @@ func (a *Commands) Tape(file string) error {
 	}
 	t, err := tape.Read(file, data)
 	if err != nil {
-		return cli.Usage(err)
+		return cli.Usage(fmt.Errorf("%w; the tape of a case is CASE.tape.jsonl", err))
 	}
 	for _, line := range eval.Transcript(t) {
 		a.Say("%s", line)
