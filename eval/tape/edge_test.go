@@ -329,3 +329,18 @@ func TestMiss_neverGoesLive(t *testing.T) {
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A windowed is a provider that knows the window of its models.
+type windowed struct{ providers.Provider }
+
+func (windowed) Window(context.Context, string) int { return 8192 }
+
+// TestPlayer_windowAsRecorded wants a replay to know what the provider knows, as the recording did:
+// where long results are cut and when a summary is due depends on the window.
+func TestPlayer_windowAsRecorded(t *testing.T) {
+	t.Parallel()
+	_, b := record(t)
+	if got := providers.Window(t.Context(), play(t, b.Bytes(), nil).Provider(windowed{}, false), "m"); got != 8192 {
+		t.Errorf("got window %d, want 8192", got)
+	}
+}
