@@ -329,3 +329,45 @@ func TestMiss_neverGoesLive(t *testing.T) {
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A windowed is a provider that knows the window of its models.
+type windowed struct{ providers.Provider }
+
+func (windowed) Window(context.Context, string) int { return 8192 }
+
+// TestPlayer_windowAsRecorded wants a replay to know what the provider knows, as the recording did:
+// where long results are cut and when a summary is due depends on the window.
+func TestPlayer_windowAsRecorded(t *testing.T) {
+	t.Parallel()
+	_, b := record(t)
+	if got := providers.Window(t.Context(), play(t, b.Bytes(), nil).Provider(windowed{}, false), "m"); got != 8192 {
+		t.Errorf("got window %d, want 8192", got)
+	}
+}
+
+// TestTidy_lines wants a line for each event of a stream, also where the service ends lines like Gemini.
+func TestTidy_lines(t *testing.T) {
+	t.Parallel()
+	for _, end := range []string{"\n\n", "\r\n\r\n"} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			for _, text := range []string{"An", " and", " Binh"} {
+				_, _ = io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"content":"`+text+`"}}]}`+end)
+			}
+			_, _ = io.WriteString(w, `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`+end+"data: [DONE]"+end)
+		}))
+		defer server.Close()
+		rec, b := record(t)
+		live := open(t, server.URL+"/v1", "", rec.Transport(http.DefaultTransport))
+		if _, _, err := modelText(tape.InTurn(t.Context(), 1), rec.Provider(live, false), request()); err != nil {
+			t.Fatal(err)
+		}
+		tidy, err := tape.Tidy("t.jsonl", b.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(tidy), `"type":"model_chunk"`); n != 5 {
+			t.Errorf("%q: got %d lines, want 5:\n%s", end, n, tidy)
+		}
+	}
+}

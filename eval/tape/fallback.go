@@ -66,6 +66,8 @@ type fallbackProvider struct {
 	p *Player
 }
 
+func (l fallbackProvider) Unwrap() providers.Provider { return l.Provider }
+
 func (l fallbackProvider) Stream(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
 		if !l.p.hasLeft() {

@@ -157,14 +157,14 @@ func (j *joiner) exchange(x *exchange, turn int) {
 	for _, c := range x.chunks {
 		said = append(said, c.Bytes()...)
 	}
-	end := []byte("\n\n")
-	if x.end == nil || !strings.HasPrefix(x.end.ContentType, eventStream) {
-		end = end[:1]
+	end := regexp.MustCompile(`\n`)
+	if x.end != nil && strings.HasPrefix(x.end.ContentType, eventStream) {
+		end = regexp.MustCompile(`\n\r?\n`) // Gemini ends its lines with CRLF
 	}
 	for len(said) > 0 {
 		n := len(said)
-		if i := bytes.Index(said, end); i >= 0 {
-			n = i + len(end)
+		if at := end.FindIndex(said); at != nil {
+			n = at[1]
 		}
 		c := Record{Type: TypeModelChunk, Seq: j.seq}
 		c.SetBytes(said[:n])
