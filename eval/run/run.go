@@ -105,10 +105,17 @@ func writeForms[T any](a *Commands, outcome T, forms ...form[T]) error {
 	return nil
 }
 
-// writeFile writes a file atomically, or to standard output if the name is "-".
+// writeFile writes a file atomically, to a device or pipe as it is, or to standard output if the name is "-".
 func (a *Commands) writeFile(name string, f func(io.Writer) error) (err error) {
 	if name == "-" {
 		return f(a.Stdout)
+	}
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() { // such as /dev/null, which stays what it is
+		device, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f(device), device.Close())
 	}
 	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
