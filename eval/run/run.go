@@ -82,10 +82,18 @@ type OutFlags struct {
 	JSON, JUnit, HTML, Markdown string
 }
 
-// writeFile writes a file for others to read, or to standard output if the name is "-".
+// writeFile writes a file for others to read, to a device or pipe as it is, or to standard output if the name
+// is "-".
 func (a *Commands) writeFile(name string, f func(io.Writer) error) error {
 	if name == "-" {
 		return f(a.Stdout)
+	}
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() { // such as /dev/null, which stays what it is
+		device, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f(device), device.Close())
 	}
 	return replaceFile(name, 0o644, f)
 }
