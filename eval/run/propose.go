@@ -33,7 +33,7 @@ func (a *Commands) proposeChecks(file, take string, redactor *tape.Redactor) err
 	}
 	all := slices.DeleteFunc(eval.Propose(t.Turns), func(p eval.Proposal) bool {
 		e := c.Turns[p.Turn].Expect // a turn that expects nothing only leads to another
-		return e.Answer != nil || e.Error != "" || e.Calls == nil && !e.NoCall
+		return e.Answer != nil && len(e.Answer.All) > 0 || e.Error != "" || e.Calls == nil && !e.NoCall
 	})
 	if len(all) == 0 {
 		return nil
@@ -66,7 +66,7 @@ func (a *Commands) proposeChecks(file, take string, redactor *tape.Redactor) err
 	}
 	if !decided {
 		a.Say("they are in the case as comments: uncomment what a good answer must contain, or choose with --take")
-		if data, err = commentAnswers(data, len(c.Turns)); err != nil {
+		if data, err = commentAnswers(data, c.Turns, all); err != nil {
 			return err
 		}
 	}
@@ -139,24 +139,28 @@ func parseChoices(s string, n int) (choices, error) {
 	return all, nil
 }
 
-// commentAnswers turns the checks of answers in a case's text into comments.
-func commentAnswers(data []byte, turns int) ([]byte, error) {
+// commentAnswers turns the proposed checks in a case's text into comments, but no check of a judge beside them.
+func commentAnswers(data []byte, turns []eval.Turn, proposed []eval.Proposal) ([]byte, error) {
 	lines := strings.SplitAfter(string(data), "\n")
 	indent := func(i int) int { return len(lines[i]) - len(strings.TrimLeft(lines[i], " ")) }
-	for i := range turns {
-		path, err := yaml.PathString(fmt.Sprintf("$.turns[%d].expect.answer", i))
+	for i, turn := range turns {
+		if !slices.ContainsFunc(proposed, func(p eval.Proposal) bool { return p.Turn == i }) {
+			continue
+		}
+		key := 2 // the lines from that with all to the first item, from 0
+		if turn.Expect.Answer.Check == (eval.Check{}) {
+			key = 3 // from that with answer, which holds nothing else
+		}
+		path, err := yaml.PathString(fmt.Sprintf("$.turns[%d].expect.answer.all", i))
 		if err != nil {
 			return nil, err
 		}
 		node, err := path.ReadNode(bytes.NewReader(data))
-		if errors.Is(err, yaml.ErrNotFoundNode) {
-			continue
-		}
-		answer, ok := node.(*ast.MappingNode)
-		if err != nil || !ok || len(answer.Values) == 0 {
+		all, ok := node.(*ast.SequenceNode)
+		if err != nil || !ok || len(all.Values) == 0 {
 			return nil, errors.Join(err, fmt.Errorf("turn %d: the checks cannot be found in the case", i+1))
 		}
-		from := answer.Values[0].Key.GetToken().Position.Line - 2 // the line with its key, from 0
+		from := all.Values[0].GetToken().Position.Line - key
 		column := indent(from)
 		for j := from; j < len(lines) && (j == from || indent(j) > column); j++ {
 			lines[j] = lines[j][:column] + "# " + lines[j][column:]
