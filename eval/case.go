@@ -52,6 +52,9 @@ type Case struct {
 
 	// SystemPrompt, if set, replaces the assistant's own system text in a replay.
 	SystemPrompt string `yaml:"-" json:"-"`
+	// Unvaried, if set, is the case before a matrix chose its model. The judge is that of this case, so that
+	// no variant judges itself.
+	Unvaried *Case `yaml:"-" json:"-"`
 
 	// File and Line are the position of the case.
 	File string `yaml:"-" json:"-"`

@@ -182,3 +182,25 @@ func TestEval_matrixOfImports(t *testing.T) {
 		t.Errorf("model calls %v: %s", calls, text)
 	}
 }
+
+// TestEval_matrixJudge: all variants have the judge of the case, so that none judges itself.
+func TestEval_matrixJudge(t *testing.T) {
+	t.Parallel()
+	file, _ := judgedCase(t, `{judge: It is kind.}`)
+	withEndpoints(t, file)
+	url := judgedBy(t, says(eval.VerdictPass, "It is."))
+	edit(t, filepath.Join(filepath.Dir(file), "molar.yaml"), "llm:\n", "llm:\n  provider: usual\n")
+	edit(t, filepath.Join(filepath.Dir(file), "molar.yaml"), "  providers:\n", "  providers:\n    usual: {api: ollama, base_url: "+url+", model: 'qwen2.5:7b-instruct', small_model: 'qwen2.5:3b-instruct'}\n")
+	_, m, stdout, stderr := matrixOf(t, file, "--models", "good,ruined", "--judge", "live")
+	judges := make(map[string]string)
+	for _, column := range m.Columns {
+		for _, check := range column.Report.Cases[0].Checks {
+			if check.Verdict != nil {
+				judges[column.Name] = check.Verdict.Provider + " " + check.Verdict.Model
+			}
+		}
+	}
+	if diff := cmp.Diff(map[string]string{"good": "usual qwen2.5:3b-instruct", "ruined": "usual qwen2.5:3b-instruct"}, judges); diff != "" {
+		t.Errorf("%s\n%s%s", diff, stdout, stderr)
+	}
+}

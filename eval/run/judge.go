@@ -62,6 +62,7 @@ func pickJudge(ctx context.Context, cfg *config.Config, log *slog.Logger, c *eva
 // wantJudge returns the judge that a case names, or else the small model that the config has for the
 // assistant.
 func wantJudge(cfg *config.Config, c *eval.Case) chain.Want {
+	c = cmp.Or(c.Unvaried, c)
 	assistant, _ := cfg.Assistants.Get(cmp.Or(c.Assistant, cfg.Default))
 	return chain.Want{Provider: cmp.Or(c.Judge.Provider, c.Provider, assistant.Provider), Model: c.Judge.Model, SmallModel: c.Judge.Model}
 }

@@ -158,6 +158,7 @@ func (s *survey) choose(ctx context.Context, c *eval.Case, name string) error {
 		s.known[key] = who
 	}
 	if name != "" {
+		c.Unvaried = new(*c)
 		c.Provider, c.Model = who.provider, who.model
 	}
 	label := strings.TrimSuffix(who.provider+"/"+who.model, "/")

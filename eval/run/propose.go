@@ -29,7 +29,7 @@ func (a *Commands) proposeChecks(file, take string, redactor *tape.Redactor) err
 	}
 	all := slices.DeleteFunc(eval.Propose(t.Turns), func(p eval.Proposal) bool {
 		e := c.Turns[p.Turn].Expect // a turn that expects nothing only leads to another
-		return e.Answer != nil || e.Error != "" || e.Calls == nil && !e.NoCall
+		return e.Answer != nil && len(e.Answer.All) > 0 || e.Error != "" || e.Calls == nil && !e.NoCall
 	})
 	if len(all) == 0 {
 		return nil
@@ -49,15 +49,20 @@ func (a *Commands) proposeChecks(file, take string, redactor *tape.Redactor) err
 		check := strings.TrimSpace(string(data)) // such as contains: Nguyen Van A
 		switch {
 		case !decided:
-			first := "calls" // the comments go before it
-			if e.Calls == nil {
-				first = "no_call"
+			at, head, indent := "calls", []string{" answer:", "   all:"}, "     " // the comments go before that key
+			switch {
+			case e.Answer != nil && e.Answer.Judge != "": // beside a judge's check
+				at, head, indent = "answer.judge", []string{" all:"}, "   "
+			case e.Answer != nil:
+				at, head, indent = "answer.grounded", []string{" all:"}, "   "
+			case e.Calls == nil:
+				at = "no_call"
 			}
-			path := fmt.Sprintf("$.turns[%d].expect.%s", p.Turn, first)
+			path := fmt.Sprintf("$.turns[%d].expect.%s", p.Turn, at)
 			if comments[path] == nil {
-				comments[path] = []*yaml.Comment{yaml.HeadComment(" answer:", "   all:")}
+				comments[path] = []*yaml.Comment{yaml.HeadComment(head...)}
 			}
-			comments[path][0].Texts = append(comments[path][0].Texts, "     - "+check+" # "+p.From)
+			comments[path][0].Texts = append(comments[path][0].Texts, indent+"- "+check+" # "+p.From)
 		case slices.Contains(chosen, i+1):
 			if e.Answer == nil {
 				e.Answer = &eval.Answer{}
