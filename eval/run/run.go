@@ -84,6 +84,13 @@ func (a *Commands) writeFile(name string, f func(io.Writer) error) (err error) {
 	if name == "-" {
 		return f(a.Stdout)
 	}
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() { // such as /dev/null
+		file, err := os.OpenFile(name, os.O_WRONLY, 0) //nolint:gosec // the person named it
+		if err != nil {
+			return err
+		}
+		return errors.Join(f(file), file.Close())
+	}
 	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
 		return err
