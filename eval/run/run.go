@@ -85,7 +85,7 @@ func (a *Commands) writeFile(name string, f func(io.Writer) error) (err error) {
 		return f(a.Stdout)
 	}
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() { // such as /dev/null
-		file, err := os.OpenFile(name, os.O_WRONLY, 0) //nolint:gosec // the person named it
+		file, err := os.OpenFile(name, os.O_WRONLY, 0)
 		if err != nil {
 			return err
 		}
