@@ -56,6 +56,9 @@ func Text(w io.Writer, r *Report, full bool) error {
 	}
 	b.WriteString("\n")
 	writeSummary(&b, r)
+	if r.Summary.Drift > 0 {
+		b.WriteString("what a model answers now: molar eval run --from-drift=live; to make the change the tape: molar eval accept\n")
+	}
 	_, err := io.WriteString(w, Clean(b.String()))
 	return err
 }

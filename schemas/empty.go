@@ -12,14 +12,43 @@ func (r ToolResult) IsEmpty() bool {
 	return listed && empty || !listed && strings.TrimSpace(r.OutputText()) == ""
 }
 
-// FoundNothing reports whether a search came back without a result: an empty list of results, or no
-// text from a tool that only reads.
+// FoundNothing reports whether a search came back without a result: an empty list of results, or from a
+// tool that only reads no text, null, or lists that are all empty with nothing beside them but zero, false
+// and empty texts, such as {"total": 0, "orders": []}.
 func (r ToolResult) FoundNothing(of ToolAnnotations) bool {
 	empty, listed := r.emptyList()
 	if listed {
 		return empty
 	}
-	return of.ReadOnlyHint != nil && *of.ReadOnlyHint && len(r.Media) == 0 && strings.TrimSpace(r.OutputText()) == ""
+	if of.ReadOnlyHint == nil || !*of.ReadOnlyHint || len(r.Media) > 0 {
+		return false
+	}
+	text := strings.TrimSpace(r.OutputText())
+	var value any
+	if text == "" || text == "null" {
+		return true
+	}
+	if json.Unmarshal([]byte(text), &value) != nil {
+		return false
+	}
+	nothing, lists := listsNothing(value)
+	return nothing && lists
+}
+
+// listsNothing reports whether a JSON value holds nothing, and whether it has a list.
+func listsNothing(value any) (nothing, lists bool) {
+	switch v := value.(type) {
+	case []any:
+		return len(v) == 0, true
+	case map[string]any:
+		nothing = true
+		for _, member := range v {
+			none, list := listsNothing(member)
+			nothing, lists = nothing && none, lists || list
+		}
+		return nothing, lists
+	}
+	return value == nil || value == false || value == 0.0 || value == "", false
 }
 
 // IsPerhaps reports whether a search found nothing sure, and offers what holds a part of the question.

@@ -80,6 +80,7 @@ type replacement struct {
 	accepted bool
 	first    bool   // there is no old tape
 	diff     string // from the old tape; empty if there is none
+	named    string // what the list's name is made of: the diff without the reasons of judges, who may word them anew
 }
 
 // rerecord records a case again, and prints the difference.
@@ -101,19 +102,22 @@ func (a *Commands) rerecord(ctx context.Context, runner *eval.Runner, c *eval.Ca
 	r.accepted = true
 	now := strings.Split(runner.Redact(strings.Join(eval.Describe(recording.Now), "\n")), "\n")
 	changes := eval.Changed(eval.Describe(recording.Was), now)
-	for _, v := range recording.Verdicts {
-		changes = append(changes, "  "+eval.VerdictText(v))
-	}
-	if len(recording.Causes)+len(changes) == 0 && !r.first { // live, no request was compared
+	if len(recording.Causes)+len(changes)+len(recording.Verdicts) == 0 && !r.first { // live, no request was compared
 		if changes, err = changedTape(c, r.tape); err != nil {
 			return r, err
 		}
 	}
-	if len(recording.Causes)+len(changes) == 0 && !f.Expect {
+	if len(recording.Causes)+len(changes)+len(recording.Verdicts) == 0 && !f.Expect {
 		a.Say("%s: no difference", c.ID)
 		return r, nil
 	}
-	r.diff = eval.Clean(c.ID + ":\n" + eval.Causes(recording.Causes) + strings.Join(append(changes, ""), "\n"))
+	r.diff = c.ID + ":\n" + eval.Causes(recording.Causes) + strings.Join(append(changes, ""), "\n")
+	r.named = r.diff
+	for _, v := range recording.Verdicts {
+		r.diff += "  " + eval.VerdictText(v) + "\n"
+		r.named += fmt.Sprintf("turn %d, %s: %s %s\n", v.Turn, v.Name, v.Verdict.Result, v.Verdict.Changed)
+	}
+	r.diff = eval.Clean(r.diff)
 	_, err = fmt.Fprint(a.Stdout, r.diff)
 	return r, err
 }
@@ -171,7 +175,7 @@ func (a *Commands) replace(list []replacement, f AcceptFlags, redact func(string
 	}
 	var shown strings.Builder
 	for _, r := range list {
-		shown.WriteString(r.diff)
+		shown.WriteString(r.named)
 	}
 	sum := sha256.Sum256([]byte(shown.String()))
 	name := hex.EncodeToString(sum[:4])
