@@ -185,6 +185,35 @@ func TestOpenAI_logs(t *testing.T) {
 	}
 }
 
+// TestChecked: what a recorded answer has to contain stands even if the host makes code of its addresses.
+func TestChecked(t *testing.T) {
+	for answer, want := range map[string]string{
+		"It is 3.5 at 12:30.\nMore.": "It is 3.5 at 12:30.",
+		"main.go":                    "main",
+		"Downloaded `example.txt` to (2574 bytes).":  "to (2574 bytes).",
+		"See [the page](https://a.example/b-c.html)": "See",
+		"```json\n{\"city\": \"Hue, Vietnam\"}\n```": `{"city": "Hue, Vietnam"}`,
+		"Write to ann@example.com, please":           "Write to",
+		"a.b":                                        "",
+	} {
+		said, err := json.Marshal(answer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := read("openai", "f.jsonl", `{"messages":[{"role":"user","content":"x"},{"role":"assistant","content":`+string(said)+`}]}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if a := all[0].Case.Turns[0].Expect.Answer; a != nil {
+			got = a.All[0].Contains
+		}
+		if got != want {
+			t.Errorf("%q: it has to contain %q, want %q", answer, got, want)
+		}
+	}
+}
+
 // TestRead_strange: errors about unreadable files quote their start or an address.
 func TestRead_strange(t *testing.T) {
 	for text, want := range map[string]string{
