@@ -77,8 +77,8 @@ func (r *reader) itemsOf(c *conversation, n *node, depth int) (items []*node, er
 		response = n.get("response")
 	}
 	for _, part := range []*node{request, response} {
-		if part.has("tools") && len(c.tools) == 0 {
-			if parsed, err := tape.ReadRequest(part.json()); err == nil {
+		if part.get("tools", "functions") != nil && len(c.tools) == 0 {
+			if parsed, err := tape.ReadRequest([]byte(renewed(string(part.json())))); err == nil {
 				c.tools = slices.DeleteFunc(parsed.Tools(), func(t tape.Tool) bool { return t.Name == "" })
 			}
 		}

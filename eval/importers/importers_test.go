@@ -185,6 +185,45 @@ func TestOpenAI_logs(t *testing.T) {
 	}
 }
 
+// TestFunctions: the calls of OpenAI's first form, with functions and function_call, are calls.
+func TestFunctions(t *testing.T) {
+	const (
+		ask     = `{"function_call":"auto","functions":[{"name":"weather","parameters":{"type":"object","properties":{"city":{"type":"string"}}}}],"messages":[{"role":"user","content":"Weather in Hue?"}`
+		call    = `{"role": "assistant", "content": null, "function_call": {"name": "weather", "arguments": "{\"city\": \"Hue\"}"}}`
+		back    = ask + "," + call + `,{"role":"function","name":"weather","content":"{\"temp\":31}"}]}`
+		message = `{"choices":[{"index":0,"message":` + call + `,"finish_reason":"function_call"}]}`
+		says    = `{"choices":[{"message":{"content":"It is 31."}}]}`
+		stream  = "data: {\"choices\":[{\"index\":0,\"delta\":{\"function_call\":{\"name\":\"weather\",\"arguments\":\"{\\\"city\\\"\"}}}]}\n\n" +
+			"data: {\"choices\":[{\"index\":0,\"delta\":{\"function_call\":{\"arguments\":\": \\\"Hue\\\"}\"}}}]}\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"function_call\"}]}\n\n"
+	)
+	pair := func(request, response string) string {
+		quoted, err := json.Marshal(response)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return `{"url":"https://api.openai.com/v1/chat/completions","status":200,"request":` + request + `,"response":` + string(quoted) + "}\n"
+	}
+	for name, text := range map[string]string{
+		"a recording":          pair(ask+"]}", message) + pair(back, says),
+		"a streamed recording": pair(ask+"]}", stream) + pair(back, says),
+		"a log":                `{"request":` + back + `,"response":` + says + "}",
+	} {
+		all, err := read("", "f.jsonl", text)
+		if err != nil || len(all) != 1 {
+			t.Fatalf("%s: %d cases, %v", name, len(all), err)
+		}
+		s := readTape(t, all[0])
+		calls, tool := all[0].Case.Turns[0].Expect.Calls, s.Servers[importers.Server].Tools["weather"]
+		if calls == nil || len(s.Turns) != 1 || len(s.Turns[0].Calls) != 1 || string(s.Turns[0].Calls[0].Output) != `{"temp":31}` || !strings.Contains(string(tool.InputSchema), "city") {
+			t.Errorf("%s: calls %+v, turns %+v, tool %s", name, calls, s.Turns, tool.InputSchema)
+			continue
+		}
+		if diff := cmp.Diff(map[string]any{"city": "Hue"}, calls.Items[0].Args); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
 // TestChecked: what a recorded answer has to contain stands even if the host makes code of its addresses.
 func TestChecked(t *testing.T) {
 	for answer, want := range map[string]string{

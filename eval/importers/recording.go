@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -72,6 +73,9 @@ func (c *conversation) add(p cassettes.Exchange, provider, model string) error {
 	if p.Request == "" { // of Gemini CLI's fake responses
 		user, p.Request = unknownQuestion, "{}"
 	}
+	if provider == tape.OpenAI {
+		p.Request, p.Response = renewed(p.Request), renewed(p.Response)
+	}
 	request, err := tape.ReadRequest([]byte(p.Request))
 	if err != nil {
 		return fmt.Errorf("request: %w", err)
@@ -115,6 +119,20 @@ func (c *conversation) add(p cassettes.Exchange, provider, model string) error {
 	step := c.addAnswer(answer, stream)
 	step.method, step.request = p.Method, json.RawMessage(match.CanonicalJSON([]byte(p.Request)))
 	return nil
+}
+
+// The names of OpenAI's first form. A call has texts alone.
+var (
+	oldCall      = regexp.MustCompile(`"function_call"\s*:\s*(\{(?:[^"{}]|"(?:[^"\\]|\\.)*")*?"arguments"(?:[^"{}]|"(?:[^"\\]|\\.)*")*\})`)
+	oldEnd       = regexp.MustCompile(`("finish_reason"\s*:\s*)"function_call"`)
+	oldFunctions = regexp.MustCompile(`"functions"(\s*:\s*\[)`)
+)
+
+// renewed returns a body of OpenAI's first form, with functions and function_call, in today's form.
+func renewed(body string) string {
+	body = oldCall.ReplaceAllString(body, `"tool_calls":[{"index":0,"type":"function","function":$1}]`)
+	body = oldEnd.ReplaceAllString(body, `$1"tool_calls"`)
+	return oldFunctions.ReplaceAllString(body, `"tools"$1`)
 }
 
 // lastCalls returns the calls of the last answer.
