@@ -185,6 +185,23 @@ func TestOpenAI_logs(t *testing.T) {
 	}
 }
 
+// TestNumbers: Vertex may number the reasons why an answer ended, which no client of Gemini's reads.
+func TestNumbers(t *testing.T) {
+	said := func(reason string) string {
+		return fmt.Sprintf(`{"url":%q,"status":200,"request":%s,"response":{"candidates":[{"content":{"parts":[{"text":"Hi."}]},"finishReason":%s}]}}`, geminiURL+":generateContent", geminiAsk, reason)
+	}
+	all, err := read("", "v.jsonl", said("1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(all[0].Tape); strings.Contains(got, `\"finishReason\":1`) || !strings.Contains(got, "Hi.") {
+		t.Errorf("tape %s", got)
+	}
+	if _, err := read("", "v.jsonl", said("3")); err == nil || !strings.HasPrefix(err.Error(), "v.jsonl:1: ") || !strings.Contains(err.Error(), "it ends with finishReason 3, a number") {
+		t.Error(err)
+	}
+}
+
 // TestFunctions: the calls of OpenAI's first form, with functions and function_call, are calls.
 func TestFunctions(t *testing.T) {
 	const (

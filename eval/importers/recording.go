@@ -84,9 +84,15 @@ func (c *conversation) add(p cassettes.Exchange, provider, model string) error {
 	if err != nil {
 		return fmt.Errorf("response: %w", err)
 	}
-	if wire, _ := tape.WireOf(p.URL); wire == "" {
+	number := numberedEnd.FindStringSubmatch(p.Response)
+	if number != nil && number[1] != "1" { // 1 is STOP
+		return fmt.Errorf("it ends with finishReason %s, a number: only answers with names for it can be replayed", number[1])
+	}
+	wire, _ := tape.WireOf(p.URL)
+	if wire == "" || number != nil {
 		stream = answer.Stream(provider, "")
-	} else if u, err := url.Parse(p.URL); err == nil {
+	}
+	if u, err := url.Parse(p.URL); err == nil && wire != "" {
 		stream.Path = u.Path
 	}
 	c.provider = provider
@@ -120,6 +126,10 @@ func (c *conversation) add(p cassettes.Exchange, provider, model string) error {
 	step.method, step.request = p.Method, json.RawMessage(match.CanonicalJSON([]byte(p.Request)))
 	return nil
 }
+
+// numberedEnd finds how an answer of Vertex ended if the recording numbers the names. No client of Gemini's reads
+// numbers, so such an answer is imported by its meaning.
+var numberedEnd = regexp.MustCompile(`"finishReason"\s*:\s*([1-9]\d*)`)
 
 // The names of OpenAI's first form. A call has texts alone.
 var (
