@@ -161,7 +161,7 @@ func (c *conversation) completeTools() []tape.Tool {
 
 // changeable is what the host may make code of, or escape: the rest of a name with a dot or an @, an address,
 // and marks.
-var changeable = regexp.MustCompile(`\S*(?:[:@]\pL|//|www\.)\S*|\.\pL\S*|[][<>\\|` + "`]+")
+var changeable = regexp.MustCompile(`\S*(?:[:@]\pL|//|www\.)\S*|(?:\b|[^\x00-\x7F]|-)\.\pL\S*|[][<>\\|` + "`]+")
 
 // checkable returns what an answer has to contain, cut to 120 bytes: its first line, or the longest piece of its
 // first lines that the host leaves as it is.

@@ -245,6 +245,8 @@ func TestFunctions(t *testing.T) {
 func TestChecked(t *testing.T) {
 	for answer, want := range map[string]string{
 		"It is 3.5 at 12:30.\nMore.": "It is 3.5 at 12:30.",
+		"List .go files":             "List .go files",
+		"Tại số.vn có":               "Tại s",
 		"main.go":                    "main",
 		"Downloaded `example.txt` to (2574 bytes).":  "to (2574 bytes).",
 		"See [the page](https://a.example/b-c.html)": "See",

@@ -151,9 +151,9 @@ func TestRead(t *testing.T) {
 			},
 		},
 		"a column that is not there": {
-			opts:  importers.Options{Map: map[string]string{"user": "Question", "contains": "Must haev"}},
+			opts:  importers.Options{Map: map[string]string{"user": "Question", "contains": "Must-have"}},
 			files: []string{"q.csv", "Question,Must have\nOne?,1\n"},
-			want:  []string{"not q.csv:2: --map contains=Must haev: it has Must have, Question"},
+			want:  []string{"not q.csv:2: --map contains=Must-have: it has Must have, Question"},
 		},
 		"a session of docker-agent": {
 			files: []string{"s.json", `{"id": "s1", "title": "Files", "evals": {"relevance": ["It names the number."]}, "messages": [
