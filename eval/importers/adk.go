@@ -2,6 +2,7 @@ package importers
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"molar/eval"
@@ -12,6 +13,16 @@ import (
 func isADK(n *node) bool {
 	data := n.get("data").items()
 	return n.get("eval_cases", "evalCases") != nil || n.has("query", "expected_tool_use") || len(data) > 0 && data[0].has("query") || n.get("conversation") != nil && n.get("eval_id", "evalId") != nil
+}
+
+// isADKConfig reports whether a value has criteria as ADK names them: metrics, each with a threshold or more.
+func isADKConfig(n *node) bool {
+	criteria := n.get("criteria")
+	return criteria != nil && criteria.fields != nil && !slices.ContainsFunc(criteria.keys, func(key string) bool {
+		value := criteria.fields[key]
+		_, err := strconv.ParseFloat(value.text(), 64)
+		return value.fields == nil && err != nil
+	})
 }
 
 // adk makes a case of each case of an eval set, or of all rows of the first form together.

@@ -77,8 +77,8 @@ func (r *reader) itemsOf(c *conversation, n *node, depth int) (items []*node, er
 		response = n.get("response")
 	}
 	for _, part := range []*node{request, response} {
-		if part.has("tools") && len(c.tools) == 0 {
-			if parsed, err := tape.ReadRequest(part.json()); err == nil {
+		if part.get("tools", "functions") != nil && len(c.tools) == 0 {
+			if parsed, err := tape.ReadRequest([]byte(renewed(string(part.json())))); err == nil {
 				c.tools = slices.DeleteFunc(parsed.Tools(), func(t tape.Tool) bool { return t.Name == "" })
 			}
 		}
@@ -99,6 +99,9 @@ func (r *reader) itemsOf(c *conversation, n *node, depth int) (items []*node, er
 		}
 	}
 	choices := response.get("choices").items()
+	if len(items) == 0 && (len(choices) > 0 || response.has("output")) {
+		return nil, errors.New(`a response without input: give its input items or its request beside it, {"response": …, "input_items": …} or {"request": …, "response": …}`)
+	}
 	if len(choices) > 1 {
 		return nil, errors.New("several choices have no one truth: keep one")
 	}
@@ -180,7 +183,7 @@ func (c *conversation) read(items []*node) error {
 	}
 	flush()
 	if len(c.turns) == 0 {
-		return errors.New("there is no user message: a stored response has its question only with its input items beside it, {\"response\": …, \"input_items\": …}")
+		return errors.New("there is no user message")
 	}
 	return nil
 }

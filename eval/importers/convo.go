@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -124,8 +125,8 @@ func (c *conversation) build() (Imported, error) {
 		w.Answer(answer)
 		if t.expect == (eval.Expect{}) {
 			expectCalls(&turn.Expect, true, false, items...)
-			if line := firstLine(answer); line != "" {
-				turn.Expect.Answer = &eval.Answer{All: []eval.Check{{Contains: line}}}
+			if piece := checkable(answer); piece != "" {
+				turn.Expect.Answer = &eval.Answer{All: []eval.Check{{Contains: piece}}}
 			}
 		}
 		for _, text := range t.judged {
@@ -158,12 +159,25 @@ func (c *conversation) completeTools() []tape.Tool {
 	return all
 }
 
-// firstLine returns the first line of an answer with at least two bytes, cut to 120.
-func firstLine(s string) string {
-	for line := range strings.Lines(s) {
-		if line = strings.TrimSpace(line); len(line) >= 2 {
-			return text.Clip(line, 120, "")
+// changeable is what the host may make code of, or escape: the rest of a name with a dot or an @, an address,
+// and marks.
+var changeable = regexp.MustCompile(`\S*(?:[:@]\pL|//|www\.)\S*|(?:\b|[^\x00-\x7F]|-)\.\pL\S*|[][<>\\|` + "`]+")
+
+// checkable returns what an answer has to contain, cut to 120 bytes: its first line, or the longest piece of its
+// first lines that the host leaves as it is.
+func checkable(answer string) string {
+	const enough = 12
+	longest := ""
+	for line := range strings.Lines(answer) {
+		pieces := changeable.Split(line, -1)
+		for _, piece := range pieces {
+			if piece = strings.TrimLeft(strings.TrimSpace(piece), ",;: "); len(piece) >= 2 && len(piece) > len(longest) {
+				longest = piece
+			}
+		}
+		if longest != "" && (len(pieces) == 1 || len(longest) >= enough) {
+			break
 		}
 	}
-	return ""
+	return text.Clip(longest, 120, "")
 }

@@ -185,6 +185,93 @@ func TestOpenAI_logs(t *testing.T) {
 	}
 }
 
+// TestNumbers: Vertex may number the reasons why an answer ended, which no client of Gemini's reads.
+func TestNumbers(t *testing.T) {
+	said := func(reason string) string {
+		return fmt.Sprintf(`{"url":%q,"status":200,"request":%s,"response":{"candidates":[{"content":{"parts":[{"text":"Hi."}]},"finishReason":%s}]}}`, geminiURL+":generateContent", geminiAsk, reason)
+	}
+	all, err := read("", "v.jsonl", said("1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(all[0].Tape); strings.Contains(got, `\"finishReason\":1`) || !strings.Contains(got, "Hi.") {
+		t.Errorf("tape %s", got)
+	}
+	if _, err := read("", "v.jsonl", said("3")); err == nil || !strings.HasPrefix(err.Error(), "v.jsonl:1: ") || !strings.Contains(err.Error(), "it ends with finishReason 3, a number") {
+		t.Error(err)
+	}
+}
+
+// TestFunctions: the calls of OpenAI's first form, with functions and function_call, are calls.
+func TestFunctions(t *testing.T) {
+	const (
+		ask     = `{"function_call":"auto","functions":[{"name":"weather","parameters":{"type":"object","properties":{"city":{"type":"string"}}}}],"messages":[{"role":"user","content":"Weather in Hue?"}`
+		call    = `{"role": "assistant", "content": null, "function_call": {"name": "weather", "arguments": "{\"city\": \"Hue\"}"}}`
+		back    = ask + "," + call + `,{"role":"function","name":"weather","content":"{\"temp\":31}"}]}`
+		message = `{"choices":[{"index":0,"message":` + call + `,"finish_reason":"function_call"}]}`
+		says    = `{"choices":[{"message":{"content":"It is 31."}}]}`
+		stream  = "data: {\"choices\":[{\"index\":0,\"delta\":{\"function_call\":{\"name\":\"weather\",\"arguments\":\"{\\\"city\\\"\"}}}]}\n\n" +
+			"data: {\"choices\":[{\"index\":0,\"delta\":{\"function_call\":{\"arguments\":\": \\\"Hue\\\"}\"}}}]}\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"function_call\"}]}\n\n"
+	)
+	pair := func(request, response string) string {
+		quoted, err := json.Marshal(response)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return `{"url":"https://api.openai.com/v1/chat/completions","status":200,"request":` + request + `,"response":` + string(quoted) + "}\n"
+	}
+	for name, text := range map[string]string{
+		"a recording":          pair(ask+"]}", message) + pair(back, says),
+		"a streamed recording": pair(ask+"]}", stream) + pair(back, says),
+		"a log":                `{"request":` + back + `,"response":` + says + "}",
+	} {
+		all, err := read("", "f.jsonl", text)
+		if err != nil || len(all) != 1 {
+			t.Fatalf("%s: %d cases, %v", name, len(all), err)
+		}
+		s := readTape(t, all[0])
+		calls, tool := all[0].Case.Turns[0].Expect.Calls, s.Servers[importers.Server].Tools["weather"]
+		if calls == nil || len(s.Turns) != 1 || len(s.Turns[0].Calls) != 1 || string(s.Turns[0].Calls[0].Output) != `{"temp":31}` || !strings.Contains(string(tool.InputSchema), "city") {
+			t.Errorf("%s: calls %+v, turns %+v, tool %s", name, calls, s.Turns, tool.InputSchema)
+			continue
+		}
+		if diff := cmp.Diff(map[string]any{"city": "Hue"}, calls.Items[0].Args); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// TestChecked: what a recorded answer has to contain stands even if the host makes code of its addresses.
+func TestChecked(t *testing.T) {
+	for answer, want := range map[string]string{
+		"It is 3.5 at 12:30.\nMore.": "It is 3.5 at 12:30.",
+		"List .go files":             "List .go files",
+		"Tại số.vn có":               "Tại s",
+		"main.go":                    "main",
+		"Downloaded `example.txt` to (2574 bytes).":  "to (2574 bytes).",
+		"See [the page](https://a.example/b-c.html)": "See",
+		"```json\n{\"city\": \"Hue, Vietnam\"}\n```": `{"city": "Hue, Vietnam"}`,
+		"Write to ann@example.com, please":           "Write to",
+		"a.b":                                        "",
+	} {
+		said, err := json.Marshal(answer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := read("openai", "f.jsonl", `{"messages":[{"role":"user","content":"x"},{"role":"assistant","content":`+string(said)+`}]}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if a := all[0].Case.Turns[0].Expect.Answer; a != nil {
+			got = a.All[0].Contains
+		}
+		if got != want {
+			t.Errorf("%q: it has to contain %q, want %q", answer, got, want)
+		}
+	}
+}
+
 // TestRead_strange: errors about unreadable files quote their start or an address.
 func TestRead_strange(t *testing.T) {
 	for text, want := range map[string]string{

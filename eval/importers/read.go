@@ -49,7 +49,7 @@ func formats() []format {
 		{name: "promptfoo", is: isPromptfoo, read: (*reader).promptfoo, want: "prompts, and tests or scenarios"},
 		{name: "promptfoo-tests", is: func(n *node) bool { return n.has("vars") }, read: (*reader).testsAlone, want: "vars"},
 		{name: "adk", is: isADK, read: (*reader).adk, want: "eval_cases with conversations, or a list with query"},
-		{name: "adk-config", is: func(n *node) bool { return n.has("criteria") }, want: "criteria"},
+		{name: adkConfig, is: isADKConfig, want: "criteria with metrics"},
 		{name: openAIEval, is: isEval, read: (*reader).evalRows, want: "testing_criteria, or data_source"},
 		{name: openAIRegistry, is: isRegistry, want: "class and args of each eval"},
 		{name: "openai", is: isConversation, read: (*reader).conversations, want: "messages, input or output"},
@@ -66,6 +66,7 @@ const geminiCLI = "gemini-cli"
 
 // The formats that say how data sets are read.
 const (
+	adkConfig      = "adk-config"
 	openAIEval     = "openai-eval"
 	openAIRegistry = "openai-registry"
 )
@@ -165,7 +166,7 @@ func (r *reader) parse(name string, f File) {
 	}
 	for _, format := range formats() {
 		switch {
-		case name != "" && name != format.name:
+		case name != "" && name != format.name, name == "" && format.name == adkConfig && len(roots) > 1:
 		case format.is(roots[0]):
 			r.documents[format.name] = append(r.documents[format.name], &document{f, roots})
 			return

@@ -122,13 +122,17 @@ func TestRead(t *testing.T) {
 {"request": {"input": "Search"}, "response": {"id": "r3", "object": "response", "output": [{"type": "mcp_call", "id": "m1", "name": "ask", "arguments": "{}", "output": "42"}, {"type": "web_search_call"}, {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "It is 42."}]}]}}
 {"response": {"id": "r4", "object": "response", "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Ok."}]}]}, "input_items": {"object": "list", "data": [{"role": "user", "content": "Two"}, {"role": "assistant", "content": "Fine."}, {"role": "user", "content": "One"}]}}
 {"id": "r5", "object": "response", "output": [], "previous_response_id": "gone"}
+{"id": "r6", "object": "response", "input": [], "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Ok."}]}]}
+{"id": "c7", "object": "chat.completion", "choices": [{"message": {"role": "assistant", "content": "Ok."}}]}
 `},
 			want: []string{
 				"case r2 system=Be kind. taped", `  Weather in Hue? {"calls":{"order":true,"items":[{"name":"weather","args":{"city":"Hue"}}]},"answer":{"all":[{"contains":"It is 31."}]}}`,
 				`note r.jsonl:3: not carried: an item of type "web_search_call"`,
 				"case r3 taped", `  Search {"calls":{"order":true,"items":[{"name":"ask","no_args":true}]},"answer":{"all":[{"contains":"It is 42."}]}}`,
 				"case r4 taped", `  One {"no_call":true,"answer":{"all":[{"contains":"Fine."}]}}`, `  Two {"no_call":true,"answer":{"all":[{"contains":"Ok."}]}}`,
-				`not r.jsonl:5: there is no user message: a stored response has its question only with its input items beside it, {"response": …, "input_items": …}`,
+				`not r.jsonl:5: a response without input: give its input items or its request beside it, {"response": …, "input_items": …} or {"request": …, "response": …}`,
+				`not r.jsonl:6: a response without input: give its input items or its request beside it, {"response": …, "input_items": …} or {"request": …, "response": …}`,
+				`not r.jsonl:7: a response without input: give its input items or its request beside it, {"response": …, "input_items": …} or {"request": …, "response": …}`,
 			},
 		},
 		"stored responses in files of their own": {
@@ -264,6 +268,18 @@ tests:
 			want: []string{
 				"case c-3", `  Hi {"answer":{"all":[{"regex":"(?i)a"},{"regex":"(?i)b"}]}}`,
 				"not t.yaml:1: these are promptfoo's tests, and the prompts are in a config that names them: give that",
+			},
+		},
+		"rows with criteria": {
+			files: []string{"r.json", `[{"id": "a", "prompt": "Hi", "criteria": ["It greets."]}]`, "s.json", `[{"id": "b", "prompt": "Bye", "criteria": {"tone": 1}}, {"id": "d", "prompt": "D", "criteria": {"tone": 2}}]`, "t.json", `{"id": "c", "prompt": "One", "criteria": "It is one."}`},
+			want: []string{
+				"case a", "  Hi {}", "case b", "  Bye {}", "case d", "  D {}", "case c", "  One {}",
+				`note r.json: "prompt" is taken as the question; choose another one with --map user=NAME`,
+				"note r.json: nothing of it is taken as what the answer has to be: it has criteria, id, prompt; choose it with --map contains=NAME",
+				`note s.json: "prompt" is taken as the question; choose another one with --map user=NAME`,
+				"note s.json: nothing of it is taken as what the answer has to be: it has criteria, id, prompt; choose it with --map contains=NAME",
+				`note t.json: "prompt" is taken as the question; choose another one with --map user=NAME`,
+				"note t.json: nothing of it is taken as what the answer has to be: it has criteria, id, prompt; choose it with --map contains=NAME",
 			},
 		},
 		"a chosen format": {

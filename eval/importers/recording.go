@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -72,6 +73,9 @@ func (c *conversation) add(p cassettes.Exchange, provider, model string) error {
 	if p.Request == "" { // of Gemini CLI's fake responses
 		user, p.Request = unknownQuestion, "{}"
 	}
+	if provider == tape.OpenAI {
+		p.Request, p.Response = renewed(p.Request), renewed(p.Response)
+	}
 	request, err := tape.ReadRequest([]byte(p.Request))
 	if err != nil {
 		return fmt.Errorf("request: %w", err)
@@ -80,9 +84,15 @@ func (c *conversation) add(p cassettes.Exchange, provider, model string) error {
 	if err != nil {
 		return fmt.Errorf("response: %w", err)
 	}
-	if wire, _ := tape.WireOf(p.URL); wire == "" {
+	number := numberedEnd.FindStringSubmatch(p.Response)
+	if number != nil && number[1] != "1" { // 1 is STOP
+		return fmt.Errorf("it ends with finishReason %s, a number: only answers with names for it can be replayed", number[1])
+	}
+	wire, _ := tape.WireOf(p.URL)
+	if wire == "" || number != nil {
 		stream = answer.Stream(provider, "")
-	} else if u, err := url.Parse(p.URL); err == nil {
+	}
+	if u, err := url.Parse(p.URL); err == nil && wire != "" {
 		stream.Path = u.Path
 	}
 	c.provider = provider
@@ -115,6 +125,24 @@ func (c *conversation) add(p cassettes.Exchange, provider, model string) error {
 	step := c.addAnswer(answer, stream)
 	step.method, step.request = p.Method, json.RawMessage(match.CanonicalJSON([]byte(p.Request)))
 	return nil
+}
+
+// numberedEnd finds how an answer of Vertex ended if the recording numbers the names. No client of Gemini's reads
+// numbers, so such an answer is imported by its meaning.
+var numberedEnd = regexp.MustCompile(`"finishReason"\s*:\s*([1-9]\d*)`)
+
+// The names of OpenAI's first form. A call has texts alone.
+var (
+	oldCall      = regexp.MustCompile(`"function_call"\s*:\s*(\{(?:[^"{}]|"(?:[^"\\]|\\.)*")*?"arguments"(?:[^"{}]|"(?:[^"\\]|\\.)*")*\})`)
+	oldEnd       = regexp.MustCompile(`("finish_reason"\s*:\s*)"function_call"`)
+	oldFunctions = regexp.MustCompile(`"functions"(\s*:\s*\[)`)
+)
+
+// renewed returns a body of OpenAI's first form, with functions and function_call, in today's form.
+func renewed(body string) string {
+	body = oldCall.ReplaceAllString(body, `"tool_calls":[{"index":0,"type":"function","function":$1}]`)
+	body = oldEnd.ReplaceAllString(body, `$1"tool_calls"`)
+	return oldFunctions.ReplaceAllString(body, `"tools"$1`)
 }
 
 // lastCalls returns the calls of the last answer.

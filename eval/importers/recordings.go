@@ -35,7 +35,7 @@ func (r *reader) recordings(format string, f File) {
 		id := text.Clip(baseName(cmp.Or(strings.ReplaceAll(source, "/", "-"), f.Name)), longestID, "")
 		made, err := recording(r.unique(id), format, groups[source])
 		if err != nil {
-			r.refuse(fmt.Errorf("%s: %w", f.Name, err))
+			r.refuse(fmt.Errorf("%s:1: %w", f.Name, err))
 			continue
 		}
 		for i, note := range made.Notes {
