@@ -40,7 +40,7 @@ func (a *Commands) openRecorder(file, caseID string, cfg *config.Config, who cho
 	header, err := a.recordHeader(cfg, who)
 	if err == nil {
 		header.Case = caseID
-		rec, err = tape.NewRecorder(tape.RecorderConfig{To: &recorded, Header: header, Redactor: host.Redactor(cfg), Skip: []string{schemas.MemoryServer}})
+		rec, err = tape.NewRecorder(tape.RecorderConfig{To: &recorded, Header: header, Redactor: host.Redactor(cfg), Skip: []string{schemas.MemoryServer}, Number: true})
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Close(), os.Remove(file))

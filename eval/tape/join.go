@@ -191,11 +191,19 @@ func (j *joiner) answerText(said []byte) string {
 }
 
 // number replaces what is random in the host's records, in the order of the tape: ids of calls that
-// the host made up, and the marks around data and around questions of the guardrail.
+// the host made up, and the marks around data and around questions of the guardrail. The id of a call that
+// a result or another call names stays: a model's answer may name it too.
 func number(records []*Record) {
 	id := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 	mark := regexp.MustCompile(`data-([0-9a-f]{16})`)
 	question := regexp.MustCompile(`(?:<<|\\u003c\\u003c)([A-Z2-7]{12})\b`)
+	var said strings.Builder
+	for _, r := range records {
+		said.Write(r.Content)
+		if r.Call != nil {
+			said.WriteString(r.Call.Function.Arguments)
+		}
+	}
 	names := make(map[string]string)
 	var pairs []string
 	name := func(old string, make func(n int) string) {
@@ -217,7 +225,7 @@ func number(records []*Record) {
 			}
 			r.Body = json.RawMessage(strings.NewReplacer(pairs...).Replace(string(r.Body)))
 		case r.Call != nil:
-			if id.MatchString(r.Call.ID) {
+			if id.MatchString(r.Call.ID) && !strings.Contains(said.String(), r.Call.ID) {
 				name(r.Call.ID, func(n int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012x", n) })
 			}
 			if to := names[r.Call.ID]; to != "" {

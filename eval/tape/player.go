@@ -45,7 +45,9 @@ type Player struct {
 	frames map[string][]*frames // by server
 
 	mu       sync.Mutex
-	used     map[*Record]bool // the served requests
+	used     map[*Record]bool   // the served requests
+	named    map[*TurnCall]bool // the calls of the tape whose ids were given
+	ids      callIDs
 	drifts   []Drift
 	turn     int
 	line     int // the last served line
@@ -67,7 +69,7 @@ func NewPlayer(cfg PlayerConfig) *Player {
 	if cfg.Redactor == nil {
 		cfg.Redactor = NewRedactor()
 	}
-	p := &Player{cfg: cfg, frames: make(map[string][]*frames), used: make(map[*Record]bool), live: make(map[string]map[string]Tool)}
+	p := &Player{cfg: cfg, frames: make(map[string][]*frames), used: make(map[*Record]bool), named: make(map[*TurnCall]bool), live: make(map[string]map[string]Tool)}
 	for _, r := range cfg.Tape.Records {
 		if x := cfg.Tape.exchanges[r.Seq]; r.Type == TypeModelRequest {
 			p.models = append(p.models, x)
@@ -144,7 +146,7 @@ func (p *Player) Provider(inner providers.Provider, local bool) providers.Provid
 	if local && !p.cfg.LiveModel {
 		inner = overTransport(inner, p.Transport)
 	}
-	return fallbackProvider{passing{inner}, p}
+	return numbered{fallbackProvider{passing{inner}, p}, p.callID}
 }
 
 // Missed describes the requests that are not on the tape and got an invented answer.

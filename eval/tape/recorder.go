@@ -14,6 +14,8 @@ import (
 
 	"molar/agent"
 	"molar/agent/answer"
+	"molar/providers"
+	"molar/schemas"
 )
 
 // RecorderConfig configures a [Recorder].
@@ -26,6 +28,8 @@ type RecorderConfig struct {
 	Redactor *Redactor
 	// Skip names servers whose frames are not recorded.
 	Skip []string
+	// Number gives the calls of models ids that are the same in every recording, unless another edge does.
+	Number bool
 }
 
 // A Recorder writes a tape of the traffic at the edges. It is safe for concurrent use.
@@ -35,6 +39,9 @@ type Recorder struct {
 	redact *Redactor
 	// The numbers of model calls, turns, and requests to servers so far.
 	seq, turns, rpc atomic.Int64
+
+	number bool
+	ids    callIDs
 
 	mu       sync.Mutex
 	failures []string
@@ -48,9 +55,18 @@ func NewRecorder(cfg RecorderConfig) (*Recorder, error) {
 	if cfg.Redactor == nil {
 		cfg.Redactor = NewRedactor()
 	}
-	r := &Recorder{w: newWriter(cfg.To, cfg.Redactor, cfg.Header), redact: cfg.Redactor}
+	r := &Recorder{w: newWriter(cfg.To, cfg.Redactor, cfg.Header), redact: cfg.Redactor, number: cfg.Number}
 	r.tap = tap{recorder: func(context.Context) *Recorder { return r }, skip: cfg.Skip}
 	return r, r.Err()
+}
+
+// Provider wraps a provider.
+func (r *Recorder) Provider(p providers.Provider, local bool) providers.Provider {
+	p = r.tap.Provider(p, local)
+	if r.number {
+		return numbered{p, func(turn int, _ schemas.ToolCall) string { return r.ids.next(turn) }}
+	}
+	return p
 }
 
 // Err returns the first write error, at which recording stopped.
