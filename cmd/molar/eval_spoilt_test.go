@@ -103,6 +103,7 @@ func spoilings() []spoiling {
 		refused("a broken line", "family-details", details, `"pass":"tool"`, `{"type"`, `{"type`, "family-details.tape.jsonl:"),
 		refused("a tape of another case", "family-details", details, `"header"`, `"case":"family-details"`, `"case":"family-search"`, "family-search"),
 		refused("a newer tape", "family-details", details, `"header"`, `"v":3`, `"v":9`, "newer"),
+		refused("a version that asks for no hashes", "family-details", details, `"header"`, `"v":3`, `"v":2`, "of a newer version"),
 		refused("an unknown key", "family-details", familyCases, "llm_calls: 2", "llm_calls", "llm_call", "llm_call"),
 		refused("a broken config", "family-details", familySettings, "assistants:", "assistants:", "asistants:", "asistants"),
 	}

@@ -147,6 +147,8 @@ func (in *reader) complete(r *Record) error {
 	var f rpcFrame
 	outside := r.Type == TypeModelEnd || r.Type == TypeMCP && r.Dir == fromServer
 	switch {
+	case in.t.Header.V < 3 && r.Type == TypeModelEnd && r.Sha != "":
+		return fmt.Errorf("%s with a hash, on a tape of version %d: it is of a newer version", r.Type, in.t.Header.V)
 	case in.t.Header.V < 3:
 	case outside && r.Sha == "":
 		return fmt.Errorf("%s without the hash of what it holds", r.Type)
