@@ -71,6 +71,9 @@ const (
 )
 
 func geminiModel(path string) (model string, ok bool) {
+	if !strings.HasSuffix(path, "enerateContent") { // most paths, and compiling is slow
+		return "", false
+	}
 	m := regexp.MustCompile(`models/([^/:]+):(?:stream)?[gG]enerateContent$`).FindStringSubmatch(path)
 	if m == nil {
 		return "", false
@@ -110,7 +113,10 @@ func ServiceOf(wire string) string { return cmp.Or(wireOf(wire).service, wire) }
 // Speaks reports whether a model call of the tape is of a wire.
 func (t *Tape) Speaks(wire string) bool {
 	return slices.ContainsFunc(t.Records, func(r *Record) bool {
+		if r.Type != TypeModelRequest { // the others have no path
+			return false
+		}
 		at, _ := WireOf(r.Path)
-		return r.Type == TypeModelRequest && at == wire
+		return at == wire
 	})
 }
