@@ -465,7 +465,7 @@ func TestDesk_WithoutWire(t *testing.T) {
 		status                                          int
 	}{
 		{"answered", "", "help", "Where is the archive?", "not_contains", `"code":"same_answer"`, http.StatusOK},
-		{"refused", "", "clinic", offTopic, "telemetry.wire keeps those to assistants with wire: true", "turn_not_testable", http.StatusConflict},
+		{"refused", "", "clinic", offTopic, "telemetry.wire together with wire: true of the assistant", "turn_not_testable", http.StatusConflict},
 		{"refused and kept", "telemetry: {wire: 7d}\n", "clinic", offTopic, "guardrail: pass", `"code":"same_end"`, http.StatusOK},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

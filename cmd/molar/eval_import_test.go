@@ -86,7 +86,7 @@ func importSelected(t *testing.T, store string) {
 	h.run(2, "turns", "list", "--refused", "--gaps")
 	h.run(eval.ExitNothing, "eval", "import", "--out", cases, "--refused", "--assistant", "quiet", "--yes")
 	out, _ = h.run(2, append([]string{"eval", "import", "--out", cases}, all...)...)
-	for _, want := range []string{"Lê Thị Bình → Person A", "left out: 1, the text of a refused question is not kept; from now on it is, with telemetry.wire and wire: true of the assistant"} {
+	for _, want := range []string{"Lê Thị Bình → Person A", "left out: 1, the text of a refused question is not kept; telemetry.wire together with wire: true of the assistant keeps it from then on"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not shown before: %s", want, out)
 		}

@@ -118,7 +118,7 @@ func traceOf(ctx context.Context, h *host.Host, turnID string) (t answer.Trace, 
 // Why no case can be made of a turn.
 const (
 	untraced schemas.UntestableError = "it has no trace: none was written, or it is no longer kept"
-	textless schemas.UntestableError = "the text of a refused question is not kept; from now on it is, with telemetry.wire and wire: true of the assistant"
+	textless schemas.UntestableError = "the text of a refused question is not kept; telemetry.wire together with wire: true of the assistant keeps it from then on"
 )
 
 // gather loads what was stored of a turn in addition to its trace. Of a refused question the trace has no text,
