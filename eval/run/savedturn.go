@@ -53,9 +53,10 @@ func (a *Commands) recordTurn(ctx context.Context, f RecordFlags) error {
 	if err := h.Attached(ctx); err != nil && !f.AllowFailure {
 		return a.requireComplete(c.ID, []string{err.Error()})
 	}
+	// The case has what happened, whatever the mark; an answer marked down is no model for other answers.
 	mark := e.feedback.Mark
-	e.feedback = schemas.Feedback{}                                                                // the case has what happened
-	if err := a.writeTurn(ctx, h, c, e, eval.NoMasker()); err != nil || mark == schemas.MarkDown { // no model for other answers
+	e.feedback = schemas.Feedback{}
+	if err := a.writeTurn(ctx, h, c, e, eval.NoMasker()); err != nil || mark == schemas.MarkDown {
 		return err
 	}
 	return a.proposeChecks(c.File, f.Take, host.Redactor(h.Config))
