@@ -103,15 +103,6 @@ func TestGitLab(t *testing.T) {
 	}
 }
 
-func TestEvalScript_lint(t *testing.T) {
-	if _, err := exec.LookPath("shellcheck"); err != nil {
-		t.Skip("shellcheck is not installed")
-	}
-	if out, err := exec.CommandContext(t.Context(), "shellcheck", "ci/eval.sh").CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
-}
-
 // A forge holds the comments on a change, as GitHub or GitLab.
 type forge struct {
 	*httptest.Server

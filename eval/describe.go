@@ -7,7 +7,6 @@ import (
 
 	"molar/eval/match"
 	"molar/eval/tape"
-	"molar/internal/terminal"
 	"molar/internal/text"
 )
 
@@ -130,7 +129,7 @@ func LiveCalls(cases []Case, mode Mode) []string {
 	}
 	lines := append(countLines("asks the model of", models), countLines("calls", tools)...)
 	if untaped > 0 {
-		lines = append(lines, fmt.Sprintf("live: asks the model of their config for %s without a tape, and it may call tools", terminal.Counted(untaped, "case")))
+		lines = append(lines, fmt.Sprintf("live: asks the model of their config for %s without a tape, and it may call tools", text.Counted(untaped, "case")))
 	}
 	return lines
 }

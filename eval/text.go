@@ -11,7 +11,6 @@ import (
 
 	"molar/eval/match"
 	"molar/eval/tape"
-	"molar/internal/terminal"
 	"molar/internal/text"
 )
 
@@ -286,7 +285,7 @@ func writeSummary(b *strings.Builder, r *Report) {
 
 func writeNumbers(b *strings.Builder, r *Report) {
 	s, m := r.Summary, r.Metrics
-	fmt.Fprintf(b, "%s: %d passed", terminal.Counted(s.Cases, "case"), s.Pass)
+	fmt.Fprintf(b, "%s: %d passed", text.Counted(s.Cases, "case"), s.Pass)
 	for _, part := range s.parts()[1:] {
 		if part.N() > 0 {
 			fmt.Fprintf(b, ", %d %s", part.N(), part.Word)

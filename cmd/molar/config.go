@@ -15,6 +15,7 @@ import (
 	"molar/internal/host"
 	"molar/internal/setup"
 	"molar/internal/terminal"
+	"molar/internal/text"
 )
 
 func newConfigCmd(a *app) *cobra.Command {
@@ -211,7 +212,7 @@ func (a *app) tellImport(file *config.HostFile, kept bool) {
 	note := func(format string, args ...any) {
 		_, _ = fmt.Fprintln(a.Stderr, terminal.Clean(fmt.Sprintf("note: "+format, args...)))
 	}
-	note("%s: %s carried over", file.Host, terminal.Counted(len(file.Servers), "server"))
+	note("%s: %s carried over", file.Host, text.Counted(len(file.Servers), "server"))
 	if len(file.LeftOut) > 0 {
 		note("left out, each with its reason in a comment: %q", file.LeftOut)
 	}

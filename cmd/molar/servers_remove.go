@@ -19,6 +19,7 @@ import (
 	"molar/internal/setup"
 	"molar/internal/store"
 	"molar/internal/terminal"
+	"molar/internal/text"
 )
 
 func newRemoveCmd(a *app, listen, format *string) *cobra.Command {
@@ -189,7 +190,7 @@ func (r *removing) report(ctx context.Context, done removedServer, comments int)
 	}
 	with := ""
 	if comments > 0 {
-		with = " with the " + terminal.Counted(comments, "comment line") + " above it"
+		with = " with the " + text.Counted(comments, "comment line") + " above it"
 	}
 	r.Say("removed %s from %s%s", done.Server, done.File, with)
 	if done.Forgotten {

@@ -19,6 +19,7 @@ import (
 	"molar/internal/host"
 	"molar/internal/session"
 	"molar/internal/terminal"
+	"molar/internal/text"
 	"molar/mcpclients"
 	"molar/providers"
 	"molar/schemas"
@@ -338,7 +339,7 @@ func (a *app) lint(h *host.Host, format string, schemasToo bool) error {
 		if n := h.Config.Limits.ToolTokens; n > 0 {
 			room = fmt.Sprintf("%d tokens (limits.tool_tokens)", n)
 		}
-		a.Say("%s take about %d tokens; there is room for %s", terminal.Counted(len(tools), "tool"), offer.Size(offer.Infos(tools))/offer.TokenBytes, room)
+		a.Say("%s take about %d tokens; there is room for %s", text.Counted(len(tools), "tool"), offer.Size(offer.Infos(tools))/offer.TokenBytes, room)
 	}
 	if format == cli.Text {
 		for _, s := range h.MCP.Status() {
@@ -375,7 +376,7 @@ func (a *app) printFindings(findings []toolhandler.Finding, format string) error
 		case f.Refused != "":
 			verdict = "refused: " + f.Refused
 		case len(f.Notes) > 0:
-			verdict = terminal.Counted(len(f.Notes), "change")
+			verdict = text.Counted(len(f.Notes), "change")
 		}
 		a.Say("%s for %s: %s", terminal.Clean(f.Tool), f.Provider, terminal.Clean(verdict))
 		for _, note := range f.Notes {

@@ -17,7 +17,7 @@ import (
 	"molar/eval"
 	"molar/eval/tape"
 	"molar/internal/cli"
-	"molar/internal/terminal"
+	"molar/internal/text"
 )
 
 // AcceptFlags are the flags of eval accept.
@@ -183,8 +183,8 @@ func (a *Commands) replace(list []replacement, f AcceptFlags, redact func(string
 	case f.Yes == name:
 	case f.Yes != "":
 		return cli.With(eval.ExitDrift, fmt.Errorf("--yes %s: the list above is another one, and nothing was replaced; take exactly this over with --yes %s", f.Yes, name))
-	case !a.confirm("write " + terminal.Counted(len(list), "tape")):
-		return cli.With(eval.ExitDrift, fmt.Errorf("%s differing; take exactly this over with --yes %s", terminal.Counted(len(list), "case"), name))
+	case !a.confirm("write " + text.Counted(len(list), "tape")):
+		return cli.With(eval.ExitDrift, fmt.Errorf("%s differing; take exactly this over with --yes %s", text.Counted(len(list), "case"), name))
 	}
 	texts := make([][]byte, len(list)) // nothing is replaced before all texts exist
 	for i, r := range list {

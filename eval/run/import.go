@@ -12,7 +12,7 @@ import (
 	"molar/eval/importers"
 	"molar/eval/tape"
 	"molar/internal/cli"
-	"molar/internal/terminal"
+	"molar/internal/text"
 )
 
 // ImportFlags are the flags of eval import.
@@ -81,10 +81,10 @@ func (a *Commands) Import(ctx context.Context, f ImportFlags, files []string) er
 		return cli.With(eval.ExitNothing, errors.New("there was nothing to import"))
 	}
 	if untaped == 0 {
-		a.Say("%s in %s; to run: molar eval run %s", terminal.Counted(written, "case"), f.Out, f.Out)
+		a.Say("%s in %s; to run: molar eval run %s", text.Counted(written, "case"), f.Out, f.Out)
 		return nil
 	}
-	a.Say("%s in %s, %d without a tape; to run: molar eval run --live %s; to record the tapes: molar eval accept --live %s", terminal.Counted(written, "case"), f.Out, untaped, f.Out, f.Out)
+	a.Say("%s in %s, %d without a tape; to run: molar eval run --live %s; to record the tapes: molar eval accept --live %s", text.Counted(written, "case"), f.Out, untaped, f.Out, f.Out)
 	return nil
 }
 

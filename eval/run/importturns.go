@@ -15,7 +15,7 @@ import (
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/host"
-	"molar/internal/terminal"
+	"molar/internal/text"
 	"molar/schemas"
 )
 
@@ -72,8 +72,8 @@ func (a *Commands) importTurns(ctx context.Context, f ImportFlags) error {
 		return cli.With(eval.ExitNothing, fmt.Errorf("there is no turn to import: %s", by))
 	}
 	a.printMasks(masker.Values())
-	if !f.Yes && !a.confirm(fmt.Sprintf("write %s into %s", terminal.Counted(len(turns), "case"), f.Out)) {
-		return cli.Usage(fmt.Errorf("nothing was written; to write %s masked in this way, repeat it with --yes", terminal.Counted(len(turns), "case")))
+	if !f.Yes && !a.confirm(fmt.Sprintf("write %s into %s", text.Counted(len(turns), "case"), f.Out)) {
+		return cli.Usage(fmt.Errorf("nothing was written; to write %s masked in this way, repeat it with --yes", text.Counted(len(turns), "case")))
 	}
 	if err := os.MkdirAll(f.Out, 0o750); err != nil {
 		return cli.Usage(err)

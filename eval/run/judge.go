@@ -11,7 +11,7 @@ import (
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/host"
-	"molar/internal/terminal"
+	"molar/internal/text"
 	"molar/providers"
 	"molar/providers/chain"
 )
@@ -32,9 +32,9 @@ func (a *Commands) noteJudge(cases []eval.Case, f *LiveFlags, mode eval.Mode, ti
 	switch {
 	case checks == 0:
 	case f.Judge != "":
-		a.Note("live: asks the judge about %s, with one or two calls each", terminal.Counted(checks, "check"))
+		a.Note("live: asks the judge about %s, with one or two calls each", text.Counted(checks, "check"))
 	case mode.LiveModel || mode.FromDrift == eval.FromDriftLive:
-		a.Note("live: asks the judge about %s at most, where there is no verdict on an answer, with one or two calls each", terminal.Counted(checks, "check"))
+		a.Note("live: asks the judge about %s at most, where there is no verdict on an answer, with one or two calls each", text.Counted(checks, "check"))
 	}
 }
 

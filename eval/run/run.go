@@ -19,7 +19,7 @@ import (
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/host"
-	"molar/internal/terminal"
+	"molar/internal/text"
 	"molar/schemas"
 )
 
@@ -72,7 +72,7 @@ func (f *SelectFlags) pick(cases []eval.Case) ([]eval.Case, error) {
 		return !id || !tag
 	})
 	if len(selected) == 0 {
-		return nil, cli.With(eval.ExitNothing, fmt.Errorf("nothing was selected of %s", terminal.Counted(len(cases), "case")))
+		return nil, cli.With(eval.ExitNothing, fmt.Errorf("nothing was selected of %s", text.Counted(len(cases), "case")))
 	}
 	return selected, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"molar/agent/answer"
 	"molar/internal/terminal"
+	"molar/internal/text"
 	"molar/schemas"
 )
 
@@ -116,7 +117,7 @@ func (v *turnView) done(d *answer.Done) {
 		parts = append(parts, d.Model)
 	}
 	if d.ToolCalls > 0 {
-		parts = append(parts, terminal.Counted(d.ToolCalls, "tool call"))
+		parts = append(parts, text.Counted(d.ToolCalls, "tool call"))
 	}
 	parts = append(parts, fmt.Sprintf("%.1f s", time.Since(v.began).Seconds()))
 	if d.Saved {

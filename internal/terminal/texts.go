@@ -1,7 +1,6 @@
 package terminal
 
 import (
-	"fmt"
 	"strings"
 )
 
@@ -13,14 +12,6 @@ func Preview(text string) string {
 		return string(runes[:most]) + "…"
 	}
 	return text
-}
-
-// Counted returns a number with its word, in the plural unless it is one.
-func Counted(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
 }
 
 // Shell writes words as a line for a POSIX shell, which reads each of them back as it is.
