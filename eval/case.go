@@ -226,6 +226,9 @@ func (c *Case) ConfigFile() string {
 	return resolvePath(c.File, c.Config)
 }
 
+// Valid returns an error unless the case can be run as it is written.
+func (c Case) Valid() error { return c.check() }
+
 // check validates a decoded case and compiles its expectations. It returns all errors
 // joined.
 func (c *Case) check() error {

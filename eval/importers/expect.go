@@ -20,8 +20,9 @@ func because(err error) string {
 	return ": " + err.Error()
 }
 
-// expect adds checks of the answer, one of which has to pass. The kind is the field of a case's check, or
-// one of: icontains and not_icontains, whatever the case of letters; starts and not_starts; not_equals.
+// expect adds checks of the answer, one of which has to pass; of rules for a judge, all. The kind is the
+// field of a case's check, or one of: icontains and not_icontains, whatever the case of letters; starts and
+// not_starts; not_equals.
 func expect(e *eval.Expect, kind string, texts ...string) error {
 	var checks []eval.Check
 	for _, text := range texts {
@@ -31,13 +32,17 @@ func expect(e *eval.Expect, kind string, texts ...string) error {
 		}
 		checks = append(checks, c)
 	}
+	if kind == "like" && len(checks) > 1 { // any takes no judge, so one judge is given all of them
+		rule := "The answer says the same as one of these texts, contradicts nothing of it and lacks nothing essential of it:\n- " + strings.Join(texts, "\n- ")
+		checks = []eval.Check{{Judge: rule}}
+	}
 	if e.Answer == nil {
 		e.Answer = &eval.Answer{}
 	}
 	switch {
 	case len(checks) == 0:
 		return errors.New("it has no text")
-	case len(checks) == 1 || strings.HasPrefix(kind, "not_"): // none of the texts
+	case len(checks) == 1 || kind == "judge" || strings.HasPrefix(kind, "not_"): // all rules, none of the texts
 		e.Answer.All = append(e.Answer.All, checks...)
 	case len(e.Answer.Any) > 0:
 		return errors.New("the turn has other alternatives already")

@@ -196,6 +196,9 @@ func (r *reader) finish(c *conversation, place *node) {
 	if err == nil && (len(c.turns) == 0 || slices.ContainsFunc(c.turns, func(t conversationTurn) bool { return strings.TrimSpace(t.user) == "" })) {
 		err = errors.New("a turn has no text of a user")
 	}
+	if err == nil {
+		err = made.Case.Valid()
+	}
 	if err != nil {
 		r.refuse(place.errorf("%w", err))
 		return

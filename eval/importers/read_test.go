@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	yaml "github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
 
 	"molar/eval"
@@ -43,6 +44,7 @@ func lines(t *testing.T, made []importers.Imported, faults []error) []string {
 			}
 		}
 		all = append(all, head)
+		mustLoad(t, c)
 		for _, turn := range c.Turns {
 			var text strings.Builder
 			enc := json.NewEncoder(&text)
@@ -57,6 +59,23 @@ func lines(t *testing.T, made []importers.Imported, faults []error) []string {
 		all = append(all, "not "+fault.Error())
 	}
 	return all
+}
+
+// mustLoad requires that a case can be run as it is written.
+func mustLoad(t *testing.T, c eval.Case) {
+	t.Helper()
+	data, err := yaml.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "case.yaml")
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cases, err := eval.Load(file)
+	if err != nil || len(cases) != 1 || cases[0].Err != nil {
+		t.Errorf("case %q does not load: %v, %+v", c.ID, err, cases)
+	}
 }
 
 func TestRead(t *testing.T) {
@@ -74,6 +93,17 @@ func TestRead(t *testing.T) {
 				"not d.jsonl:2: no JSON: unexpected EOF",
 				"not d.jsonl:3: it is unknown which member is the question: it has topic; choose it with --map user=NAME",
 			},
+		},
+		"alternatives that need a judge": {
+			files: []string{"g.jsonl", `{"input": "What is plaque?", "ground_truth": ["a film", "a layer"]}`},
+			want: []string{
+				"case g-1", `  What is plaque? {"answer":{"all":[{"judge":"The answer says the same as one of these texts, contradicts nothing of it and lacks nothing essential of it:\n- a film\n- a layer"}]}}`,
+				`note g.jsonl: "ground_truth" is taken as what the answer has to be (like); choose another one with --map contains=NAME`,
+			},
+		},
+		"a tool without a name": {
+			files: []string{"e.test.json", `[{"query": "Roll", "expected_tool_use": [{"tool_input": {}}]}]`},
+			want:  []string{"not e.test.json:1: turn 1: call 1 has no name"},
 		},
 		"items with --map": {
 			opts:  importers.Options{Map: map[string]string{"user": "topic", "like": "gold.text", "tool": "tool", "system": "rules"}},
@@ -395,6 +425,9 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, text string) {
 		made, faults := importers.Read(importers.Options{}, importers.File{Name: filepath.Base(name), Data: []byte(text)})
 		for _, one := range made {
+			if one.Case.ID != "" {
+				mustLoad(t, one.Case)
+			}
 			for _, turn := range one.Case.Turns {
 				if strings.TrimSpace(turn.User) == "" {
 					t.Errorf("case %q has a turn without a text", one.Case.ID)
