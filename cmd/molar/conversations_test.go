@@ -11,9 +11,9 @@ import (
 	"molar/internal/testkit"
 )
 
-// The page that reviewers read shows conversations with the dental assistant as they are answered
-// now, where no model does.
-func TestReference_Conversations(t *testing.T) {
+// The golden file holds conversations with the dental assistant as they are answered where no model
+// does: a change of an answer shows in its diff.
+func TestConversations(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("it is slow: it plays all conversations, one after the other")
@@ -24,7 +24,7 @@ func TestReference_Conversations(t *testing.T) {
 	}
 	host := serveHost(t, writeFile(t, "molar.yaml", "llm: {provider: offline}\n"), nil)
 	var page strings.Builder
-	page.WriteString("# Conversations\n\nMade by playing `cmd/molar/testdata/conversations.txt` without a model: what patients read where no model answers, " +
+	page.WriteString("# Conversations\n\nMade by playing `conversations.txt` without a model: what patients read where no model answers, " +
 		"in full. With one, the same refusals and notices stand, and the model words the rest from what was found.\n")
 	for n, played := range strings.Split(strings.TrimSpace(string(script)), "\n\n") {
 		title, messages, _ := strings.Cut(strings.TrimPrefix(played, "# "), "\n")
@@ -35,7 +35,7 @@ func TestReference_Conversations(t *testing.T) {
 			fmt.Fprintf(&page, "\n**%s**\n\n> %s\n", message, strings.ReplaceAll(strings.ReplaceAll(answer, "\n", "\n> "), "> \n", ">\n"))
 		}
 	}
-	testkit.Same(t, "../../docs/reference/conversations.md", page.String())
+	testkit.Same(t, "testdata/conversations.golden.md", page.String())
 }
 
 // answer sends a message in a conversation with the dental assistant, and returns the answer.
