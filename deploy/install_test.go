@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -26,11 +27,16 @@ type release map[string][]byte
 // prints its version, as molar does.
 func pack(t *testing.T, version, platform string) release {
 	t.Helper()
+	return packProgram(t, version, platform, "echo molar "+version)
+}
+
+func packProgram(t *testing.T, version, platform, program string) release {
+	t.Helper()
 	var archive bytes.Buffer
 	packed := gzip.NewWriter(&archive)
 	files := tar.NewWriter(packed)
 	for name, text := range map[string]string{
-		"molar":                 "#!/bin/sh\necho molar " + version + "\n",
+		"molar":                 "#!/bin/sh\n" + program + "\n",
 		"README.md":             "Molar",
 		"completion/molar.bash": "bash", "completion/molar.zsh": "zsh", "completion/molar.fish": "fish",
 		"man/molar.1": "molar", "man/molar-of-" + version + ".1": "verb",
@@ -274,6 +280,7 @@ func TestInstall_refused(t *testing.T) {
 		"no archive":              {func(r release) string { delete(r, archive); return "" }, nil, nil, "could not be downloaded"},
 		"cut":                     {func(release) string { return "tar.gz" }, nil, nil, "could not be downloaded"},
 		"cut sums":                {func(release) string { return "checksums" }, nil, nil, "could not be downloaded"},
+		"it does not run":         {func(r release) string { maps.Copy(r, packProgram(t, "1.2.3", "linux_amd64", "exit 1")); return "" }, nil, nil, "does not run on this machine"},
 		"no such version":         {nil, nil, []string{"--version", "9.9.9"}, "could not be downloaded"},
 		"no address":              {nil, []string{"MOLAR_RELEASES="}, nil, "set MOLAR_RELEASES"},
 		"no version":              {nil, []string{"MOLAR_VERSION="}, nil, "name one"},
@@ -311,9 +318,8 @@ func TestInstall_cutScript(t *testing.T) {
 	script := read(t, "install.sh")
 	p := newPerson(t, append(slices.Clone(plain), "curl"), "sh")
 	env := append(slices.Clone(p.env), "MOLAR_VERSION=1.2.3", "MOLAR_RELEASES="+serve(t, "", pack(t, "1.2.3", "linux_amd64")))
-	last := strings.LastIndex(strings.TrimSpace(script), "}")
-	for end := 0; end <= last; end++ {
-		if last-end > 30 && end%97 > 0 {
+	for end := range strings.TrimSpace(script) {
+		if end%97 > 0 && end < len(script)-30 {
 			continue
 		}
 		cmd := exec.CommandContext(t.Context(), "sh")
