@@ -54,8 +54,8 @@ type (
 		}
 	}
 	pod struct {
-		TerminationGracePeriodSeconds int    `yaml:"terminationGracePeriodSeconds"`
-		AutomountServiceAccountToken  *bool  `yaml:"automountServiceAccountToken"`
+		TerminationGracePeriodSeconds int   `yaml:"terminationGracePeriodSeconds"`
+		AutomountServiceAccountToken  *bool `yaml:"automountServiceAccountToken"`
 		SecurityContext               struct {
 			RunAsNonRoot   bool                  `yaml:"runAsNonRoot"`
 			RunAsUser      int                   `yaml:"runAsUser"`
@@ -73,7 +73,7 @@ type (
 		} `yaml:"topologySpreadConstraints"`
 		InitContainers []container `yaml:"initContainers"`
 		Containers     []container
-		Volumes    []struct {
+		Volumes        []struct {
 			Name      string
 			ConfigMap struct{ Name string } `yaml:"configMap"`
 			EmptyDir  map[string]string     `yaml:"emptyDir"`
