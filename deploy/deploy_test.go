@@ -81,6 +81,10 @@ type service struct {
 	Entrypoint  []string
 	Command     []string
 	Environment map[string]string
+	EnvFile     []struct {
+		Path     string
+		Required bool
+	} `yaml:"env_file"`
 	Volumes     []string
 	Tmpfs       []string
 	Ports       []string
@@ -167,6 +171,9 @@ func TestCompose(t *testing.T) {
 				if _, set := s.Environment["PGPASSWORD"]; s.Environment["DATABASE_URL"] != test.env["DATABASE_URL"] || set != (len(test.over) > 0) {
 					t.Errorf("%s: its database is %q", name, s.Environment["DATABASE_URL"])
 				}
+			}
+			if secrets := file.Services["molar"].EnvFile; len(secrets) != 1 || secrets[0].Path != config.VariablesFile("molar.yaml") || secrets[0].Required {
+				t.Errorf("the secrets are read from %+v", secrets)
 			}
 			if on := file.Services["molar"].DependsOn["key"]; on.Condition != "service_completed_successfully" {
 				t.Errorf("molar starts before there is a key: %+v", on)
