@@ -14,18 +14,30 @@ import (
 	"testing"
 )
 
-// The image contains a program that needs no other file, and runs it as the user nobody, beside
-// pdftotext with what it needs. The test runs the build steps of the Dockerfile unchanged, those of the
-// program for both architectures.
+// Both images contain a program that needs no other file, and run it as the user nobody, beside pdftotext:
+// small with nothing else, the other one with what MCP servers run with. The test runs the build steps of
+// small unchanged, those of the program for both architectures.
 func TestImage(t *testing.T) {
 	text := read(t, "Dockerfile")
-	_, final, ok := strings.Cut(text, "FROM scratch\n")
-	if !ok {
-		t.Fatal("the last stage is not made from scratch")
+	_, images, _ := strings.Cut(text, "FROM scratch AS small\n")
+	small, full, ok := strings.Cut(images, "FROM node:")
+	if !ok || strings.Contains(full, "\nFROM ") {
+		t.Fatal("the images are not small and, last, the one with node")
 	}
-	for _, want := range []string{"USER 65532:65532\n", `ENTRYPOINT ["/molar"]`, "COPY --from=build /out/molar /molar\n", "/etc/ssl/certs/ca-certificates.crt"} {
-		if !strings.Contains(final, want) {
-			t.Errorf("the last stage lacks %q", want)
+	for name, stage := range map[string]string{"small": small, "full": full} {
+		for _, want := range []string{
+			"COPY --from=build /out/molar /usr/local/bin/molar\n", "COPY --from=build --chown=65532:65532 /out/data /data\n",
+			"HOME=/data XDG_DATA_HOME=/data MOLAR_CONFIG=/etc/molar/molar.yaml", "\nUSER 65532:65532\nVOLUME /data\nEXPOSE 8000 8001 9464\n",
+			"ENTRYPOINT [\"/usr/local/bin/molar\"]\nCMD [\"serve\"]\n", "ca-certificates",
+		} {
+			if !strings.Contains(stage, want) {
+				t.Errorf("%s lacks %q", name, want)
+			}
+		}
+	}
+	for _, want := range []string{"poppler-utils", "/uv /uvx /usr/local/bin/\n"} {
+		if !strings.Contains(full, want) {
+			t.Errorf("the image lacks %q", want)
 		}
 	}
 	build := regexp.MustCompile(`(?m)^RUN (CGO_ENABLED=0 .*go build .*)$`).FindStringSubmatch(text)
@@ -33,8 +45,8 @@ func TestImage(t *testing.T) {
 		t.Fatal("there is no build step")
 	}
 	copies := regexp.MustCompile(`(?m)^RUN (mkdir /out && for file in /usr/bin/pdftotext .*)$`).FindStringSubmatch(text)
-	if copies == nil || !strings.Contains(final, "COPY --from=poppler /out/ /\n") || !strings.Contains(final, "ENV PATH=/usr/bin ") {
-		t.Fatal("the image lacks pdftotext")
+	if copies == nil || !strings.Contains(small, "COPY --from=poppler /out/ /\n") || !strings.Contains(small, "ENV PATH=/usr/local/bin:/usr/bin ") {
+		t.Fatal("small lacks pdftotext")
 	}
 	if os.Getenv("MOLAR_IMAGE") == "" {
 		t.Skip("MOLAR_IMAGE is not set: with it the image is built for both architectures (make long)")

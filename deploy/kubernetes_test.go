@@ -43,9 +43,6 @@ type (
 				}
 				Spec pod
 			}
-			// Job
-			BackoffLimit            int `yaml:"backoffLimit"`
-			TTLSecondsAfterFinished int `yaml:"ttlSecondsAfterFinished"`
 			// Service
 			Ports []struct {
 				Name       string
@@ -57,9 +54,8 @@ type (
 		}
 	}
 	pod struct {
-		RestartPolicy                 string `yaml:"restartPolicy"`
-		TerminationGracePeriodSeconds int    `yaml:"terminationGracePeriodSeconds"`
-		AutomountServiceAccountToken  *bool  `yaml:"automountServiceAccountToken"`
+		TerminationGracePeriodSeconds int   `yaml:"terminationGracePeriodSeconds"`
+		AutomountServiceAccountToken  *bool `yaml:"automountServiceAccountToken"`
 		SecurityContext               struct {
 			RunAsNonRoot   bool                  `yaml:"runAsNonRoot"`
 			RunAsUser      int                   `yaml:"runAsUser"`
@@ -75,8 +71,9 @@ type (
 				MatchLabels labels `yaml:"matchLabels"`
 			} `yaml:"labelSelector"`
 		} `yaml:"topologySpreadConstraints"`
-		Containers []container
-		Volumes    []struct {
+		InitContainers []container `yaml:"initContainers"`
+		Containers     []container
+		Volumes        []struct {
 			Name      string
 			ConfigMap struct{ Name string } `yaml:"configMap"`
 			EmptyDir  map[string]string     `yaml:"emptyDir"`
@@ -175,9 +172,6 @@ func TestKubernetes(t *testing.T) {
 			t.Errorf("the %s selects no pod of %v", kind, pods)
 		}
 	}
-	if matches(t, all["Service"].Spec.Selector, all["Job"].Spec.Template.Metadata.Labels) {
-		t.Error("the service sends requests to the migration")
-	}
 	if d.Replicas < 2 || d.Strategy.RollingUpdate.MaxUnavailable != 0 || all["PodDisruptionBudget"].Spec.MaxUnavailable != 1 {
 		t.Errorf("%d replicas, rolled out with %+v", d.Replicas, d.Strategy)
 	}
@@ -193,11 +187,13 @@ func TestKubernetes(t *testing.T) {
 	if target := all["Service"].Spec.Ports[0].TargetPort; !slices.ContainsFunc(host.Ports, func(p containerPort) bool { return p.Name == target }) {
 		t.Errorf("the service sends to the port %q, which no container has", target)
 	}
-	for _, kind := range []string{"Deployment", "Job"} {
-		checkPod(t, kind, all[kind].Spec.Template.Spec, all["ConfigMap"].Metadata.Name)
+	checkPod(t, d.Template.Spec, all["ConfigMap"].Metadata.Name)
+	if migration := d.Template.Spec.InitContainers; len(migration) != 1 || migration[0].Image != host.Image || !slices.Equal(migration[0].Args, []string{"migrate"}) {
+		t.Errorf("before the host, the pod runs %+v", migration)
 	}
-	if job := all["Job"].Spec.Template.Spec; job.RestartPolicy != "Never" || job.Containers[0].Image != host.Image || job.Containers[0].Args[0] != "migrate" {
-		t.Errorf("the migration runs %s %v", job.Containers[0].Image, job.Containers[0].Args)
+	// An image without a version would be pulled at each start, and be another one on each node.
+	if _, version, ok := strings.Cut(host.Image, ":"); !ok || version == "latest" {
+		t.Errorf("the image %s has no version", host.Image)
 	}
 }
 
@@ -216,36 +212,37 @@ func checkPorts(t *testing.T, c container, cfg *config.Config, scraped string) {
 }
 
 // checkPod checks the rights, the mounts, and the source of the secrets.
-func checkPod(t *testing.T, kind string, p pod, config string) {
+func checkPod(t *testing.T, p pod, config string) {
 	t.Helper()
 	if s := p.SecurityContext; !s.RunAsNonRoot || s.RunAsUser != 65532 || s.SeccompProfile.Type != "RuntimeDefault" {
-		t.Errorf("%s runs as %+v", kind, s)
+		t.Errorf("the pod runs as %+v", s)
 	}
 	if p.AutomountServiceAccountToken == nil || *p.AutomountServiceAccountToken {
-		t.Errorf("%s holds a token of the cluster", kind)
+		t.Error("the pod holds a token of the cluster")
 	}
 	mounted := map[string]bool{}
 	for _, v := range p.Volumes {
 		mounted[v.Name] = true
 		if v.EmptyDir == nil && v.ConfigMap.Name != config {
-			t.Errorf("%s mounts the unknown config %q", kind, v.ConfigMap.Name)
+			t.Errorf("the pod mounts the unknown config %q", v.ConfigMap.Name)
 		}
 	}
-	c := p.Containers[0]
-	for _, m := range c.VolumeMounts {
-		if !mounted[m.Name] {
-			t.Errorf("%s mounts %s, which is no volume", kind, m.Name)
+	for _, c := range slices.Concat(p.InitContainers, p.Containers) {
+		for _, m := range c.VolumeMounts {
+			if !mounted[m.Name] {
+				t.Errorf("%s mounts %s, which is not a volume", c.Name, m.Name)
+			}
 		}
-	}
-	if s := c.SecurityContext; s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation || !s.ReadOnlyRootFilesystem || !slices.Equal(s.Capabilities.Drop, []string{"ALL"}) {
-		t.Errorf("%s has more rights than it needs: %+v", kind, s)
-	}
-	for _, e := range c.Env {
-		if e.ValueFrom.SecretKeyRef.Name == "" || e.ValueFrom.SecretKeyRef.Key == "" {
-			t.Errorf("%s: %s does not come from the secret", kind, e.Name)
+		if s := c.SecurityContext; s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation || !s.ReadOnlyRootFilesystem || !slices.Equal(s.Capabilities.Drop, []string{"ALL"}) {
+			t.Errorf("%s has more rights than it needs: %+v", c.Name, s)
 		}
-	}
-	if c.Resources.Limits["memory"] == "" || c.Resources.Requests["memory"] == "" {
-		t.Errorf("%s: resources %+v", kind, c.Resources)
+		for _, e := range c.Env {
+			if e.ValueFrom.SecretKeyRef.Name == "" || e.ValueFrom.SecretKeyRef.Key == "" {
+				t.Errorf("%s: %s does not come from the secret", c.Name, e.Name)
+			}
+		}
+		if c.Resources.Limits["memory"] == "" || c.Resources.Requests["memory"] == "" {
+			t.Errorf("%s: resources %+v", c.Name, c.Resources)
+		}
 	}
 }
