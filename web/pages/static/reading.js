@@ -46,18 +46,18 @@ function arrange(changes) {
   }
 }
 
-// step moves the focus to the message before or after the current one, unless the current one goes on
-// beyond the view: then the browser scrolls.
+// step moves the focus to the message before or after the current one; if the current one goes on beyond
+// the view, it is scrolled first.
 function step(event, by) {
   const all = messages();
   const from = log === event.target ? null : current;
   const at = from ? all.indexOf(from) + by : all.length - 1;
   const to = all[at];
   if (!to) return;
+  event.preventDefault();
   const view = log.getBoundingClientRect();
   const box = from?.getBoundingClientRect();
-  if (box && (by > 0 ? box.bottom > view.bottom + 1 : box.top < view.top - 1)) return;
-  event.preventDefault();
+  if (box && (by > 0 ? box.bottom > view.bottom + 1 : box.top < view.top - 1)) return log.scrollBy(0, by * 0.9 * log.clientHeight);
   to.tabIndex = -1; // so that it can have the focus
   to.focus({ preventScroll: true });
   to.scrollIntoView({ block: to.offsetHeight > log.clientHeight && by > 0 ? "start" : "nearest" });
