@@ -26,7 +26,7 @@ func TestChatPage_Begins(t *testing.T) {
 	j.do(chromedp.Click("#picker"))
 	j.sees(`document.querySelectorAll("#assistants button").length === 2`, `document.querySelector("#assistants .by a")`)
 	j.shot("assistants")
-	if got := eval[string](j, `document.getElementById("assistants").textContent`); got != "dentalAbout teeth.homeAbout the family.Answers come from qwen2.5:7b-instruct (ollama). Choose another model" {
+	if got := eval[string](j, `document.getElementById("assistants").textContent`); got != "AssistantdentalAbout teeth.homeAbout the family.Answers come from qwen2.5:7b-instruct (ollama). Choose another model" {
 		t.Errorf("the list says %q", got)
 	}
 	j.do(chromedp.Click("#assistants button:nth-of-type(2)"))

@@ -84,8 +84,8 @@ func TestReader_LongDocument(t *testing.T) {
 	j := openPages(t, "en", knowing(t, k))
 	j.do(chromedp.Navigate(j.url + "/knowledge/handbook/rules/leave.md#annual-leave"))
 	j.sees(`document.querySelector(".found")`, `document.querySelectorAll(".part").length === 2`)
-	j.do(chromedp.Click("#more button"))
-	j.sees(`document.querySelectorAll(".part").length === 3`, `!document.querySelector("#more button")`)
+	j.do(chromedp.Click("#further button"))
+	j.sees(`document.querySelectorAll(".part").length === 3`, `!document.querySelector("#further button")`)
 	j.do(chromedp.Navigate(j.url + schemas.Place{Folder: "handbook", File: "table.xlsx", Sheet: "2026 A!", Line: 40}.Address()))
 	j.sees(`document.querySelector(".found").textContent.includes("a: 2")`, `document.querySelector("h2.mark").textContent === "2026 A!"`, `document.querySelector(".row-number").textContent === "Row 2"`)
 	eval[any](j, `location.hash = "#2026%20A!!39"`) // within the rows of the first part

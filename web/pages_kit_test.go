@@ -138,6 +138,15 @@ const turnTrace = `{"turn_id":"t1","conversation_id":"c1","assistant":"dental","
  {"pass":"answer","model":"qwen2.5:7b-instruct","prompt":"You help with teeth.","tools_offered":2,"output":"Yes: the last check was **14 months ago**, so one is due.","usage":{"prompt_tokens":590,"completion_tokens":40,"total_tokens":630},"start_ms":2402,"first_output_ms":380,"took_ms":1760,"finish_reason":"stop"}],
 "done":{"finish_reason":"stop","provider":"ollama","model":"qwen2.5:7b-instruct","language":"en","saved":true,"usage":{"cached_tokens":1012,"prompt_tokens":1457,"completion_tokens":80,"total_tokens":1537},"model_calls":3,"tool_calls":2,"warnings":["clinic is degraded: one tool is withheld"]}}`
 
+// ollamaModels returns more models than are listed without a filter.
+func ollamaModels() []string {
+	models := []string{"qwen2.5:3b-instruct", "qwen2.5:7b-instruct"}
+	for i := range 10 {
+		models = append(models, fmt.Sprintf("llama3.%d:8b", i))
+	}
+	return models
+}
+
 // fullConfig returns a config with everything that the pages can show, and its store, which a test
 // can take down.
 func fullConfig(t *testing.T, run turns.Runner) (web.Config, *fullStore) {
@@ -188,7 +197,7 @@ func fullConfig(t *testing.T, run turns.Runner) (web.Config, *fullStore) {
 		return []web.Provider{
 			{Name: "gemini", Model: "gemini-2.5-flash", SmallModel: "gemini-2.5-flash-lite"},
 			{Name: "openai", Missing: "set OPENAI_API_KEY"},
-			{Name: "ollama", Model: "qwen2.5:7b-instruct", SmallModel: "qwen2.5:3b-instruct"},
+			{Name: "ollama", Model: "qwen2.5:7b-instruct", SmallModel: "qwen2.5:3b-instruct", Models: ollamaModels()},
 			{Name: "offline"},
 		}
 	}

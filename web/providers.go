@@ -64,6 +64,8 @@ type Provider struct {
 	HasKey bool
 	// Model and SmallModel are the models that would answer; empty if none would.
 	Model, SmallModel string
+	// Models are the models that its service lists; nil if it does not.
+	Models []string
 	// Err is the reason why it cannot answer, if neither key nor address is missing.
 	Err error
 }
@@ -80,6 +82,8 @@ type providerObject struct {
 	Ready      bool   `json:"ready"`
 	Model      string `json:"model,omitempty"`
 	SmallModel string `json:"small_model,omitempty"`
+	// Models are the models of its service that this client may choose.
+	Models []string `json:"models,omitempty"`
 	// Key reports whether requests carry a key.
 	Key bool `json:"key,omitempty"`
 	// Missing describes how to make it usable.
@@ -94,6 +98,11 @@ func (s *server) listProviders(c *gin.Context) {
 	var all []providerObject
 	for _, p := range s.Operations.Providers(ctx) {
 		o := providerObject{Name: p.Name, API: p.API, Setting: p.Setting, KeySetting: p.KeySetting, Ready: p.Err == nil && p.Missing == "", Model: p.Model, SmallModel: p.SmallModel, Key: p.HasKey, Missing: p.Missing}
+		for _, model := range p.Models {
+			if s.mayChoose("", p.Name, model) {
+				o.Models = append(o.Models, model)
+			}
+		}
 		if p.Err != nil {
 			o.Error = faultOf(p.Err)
 		}

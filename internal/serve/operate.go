@@ -135,6 +135,9 @@ func (p *port) providers(ctx context.Context) []web.Provider {
 		asking.Go(func() {
 			route, err := p.Chain.Pick(ctx, chain.Want{Provider: name})
 			all[i].Model, all[i].SmallModel, all[i].Err = route.Model, route.SmallModel, err
+			if err == nil {
+				all[i].Models, _ = p.Chain.Models(ctx, name) // without the list, its own models can be chosen
+			}
 		})
 	}
 	asking.Wait()

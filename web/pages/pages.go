@@ -27,12 +27,12 @@ var static embed.FS
 
 // modelsMark is replaced in the chat page by the list of assistants, so that the page does not have
 // to request it.
-const modelsMark = "<!--models-->"
+const modelsMark = "[[models]]"
 
 // meMark is replaced there by who the reader is, as JSON.
-const meMark = "<!--me-->"
+const meMark = "[[me]]"
 
-// frameFile is the template of all pages but the chat page: what stands before and after their own parts.
+// frameFile is the template of all pages: what stands around their own parts.
 const frameFile = "frame.html"
 
 // A page is an embedded file.
@@ -106,7 +106,7 @@ func load() (map[string]page, error) {
 			continue
 		}
 		if kind == ".html" {
-			if content, err = framed(content); err != nil {
+			if content, err = framed(string(content)); err != nil {
 				return nil, fmt.Errorf("load page %q: %w", f.Name(), err)
 			}
 		}
@@ -122,14 +122,11 @@ func load() (map[string]page, error) {
 	return pages, nil
 }
 
-// framed puts a page that names its parts into the frame. The chat page has no frame, and stays as it is.
-func framed(content []byte) ([]byte, error) {
-	if !bytes.HasPrefix(content, []byte("{{define")) {
-		return content, nil
-	}
+// framed puts the parts of a page into the frame.
+func framed(parts string) ([]byte, error) {
 	page, err := template.ParseFS(static, "static/"+frameFile)
 	if err == nil {
-		page, err = page.Parse(string(content))
+		page, err = page.Parse(parts)
 	}
 	if err != nil {
 		return nil, err

@@ -154,18 +154,55 @@ export function applyTheme(theme = storedValue("theme")) {
   else delete document.documentElement.dataset.theme;
 }
 
-// themeWords returns a text that names the page's colours.
-export const themeWords = () => ({ light: t("Colours: light", "Màu: sáng"), dark: t("Colours: dark", "Màu: tối") })[storedValue("theme")] ?? t("Colours: as the system", "Màu: theo hệ thống");
+// setUpTheme makes the choice of the theme show what is chosen, also what another tab chooses.
+export function setUpTheme() {
+  const show = () => {
+    applyTheme();
+    for (const input of $("theme").querySelectorAll("input")) input.checked = input.value === (document.documentElement.dataset.theme ?? "");
+  };
+  $("theme").addEventListener("change", (event) => {
+    keep("theme", event.target.value);
+    applyTheme();
+  });
+  addEventListener("storage", show);
+  show();
+}
 
-// toggleTheme changes the theme in a cycle of three: the system's, the opposite of the system's,
-// and the system's fixed by choice.
-export function toggleTheme(event) {
-  const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-  const other = system === "dark" ? "light" : "dark";
-  const theme = { "": other, [other]: system, [system]: "" }[storedValue("theme")] ?? "";
-  keep("theme", theme);
-  applyTheme(theme);
-  if (event?.currentTarget) event.currentTarget.title = themeWords();
+// --- names of controls that show only an icon ---------------------------------------------------
+
+const patience = 500; // ms that a pointer rests on a control before its name appears
+
+// setUpTips shows the name of a control without words, or the longer text about another one, while it
+// has the keyboard's focus or the pointer rests on it. The title of an element is shown to a pointer by
+// the browser itself.
+export function setUpTips() {
+  const box = el("div", { className: "tip", popover: "manual", "aria-hidden": "true" }); // a screen reader reads the name itself
+  document.body.append(box);
+  let waiting = 0;
+  const hide = () => {
+    clearTimeout(waiting);
+    if (box.matches(":popover-open")) box.hidePopover();
+  };
+  const nameless = (e) => e.matches("button, a, input[type=radio]") && !e.textContent.trim() ? e.getAttribute("aria-label") : "";
+  const show = (e, text) => {
+    if (!text || !e.isConnected) return;
+    box.textContent = text;
+    if (!box.matches(":popover-open")) box.showPopover();
+    const at = e.getBoundingClientRect();
+    const below = at.bottom + box.offsetHeight + 8 < innerHeight;
+    box.style.left = `${Math.max(4, Math.min(at.left + (at.width - box.offsetWidth) / 2, innerWidth - box.offsetWidth - 4))}px`;
+    box.style.top = `${below ? at.bottom + 4 : Math.max(4, Math.min(at.top, innerHeight) - box.offsetHeight - 4)}px`;
+  };
+  document.addEventListener("pointerover", ({ target, pointerType }) => {
+    hide();
+    const e = target.closest("button, a, input[type=radio]");
+    if (e && !e.title && pointerType !== "touch") waiting = setTimeout(() => show(e, nameless(e)), patience);
+  });
+  document.addEventListener("focusin", ({ target }) => {
+    hide();
+    if (target.matches(":focus-visible")) show(target, target.dataset.tip || target.title || nameless(target));
+  });
+  for (const event of ["focusout", "pointerdown", "keydown", "scroll"]) document.addEventListener(event, hide, true);
 }
 
 // --- the server ---------------------------------------------------------------------------------

@@ -1,14 +1,15 @@
-// The chat page: it sends questions and follows their turns, also after a cut connection or a
-// reload.
+// The chat page: it takes questions from the box, sends them and follows their turns, also after a cut
+// connection or a reload.
 
-import { $, Problem, api, el, eventsOf, keep, storedValue, linesOf, problemOf, send, settings, showLinks, sleep, t, translate, unreachable } from "/static/app.js";
-import { draftOf, drawer, filesNow, keepDraft, loadList, look, markHere, pastesNow, setInput, setUpFrame, showAssistant, showMissing, showModel, textParts, withFiles } from "/static/frame.js";
+import { $, Problem, allows, api, el, eventsOf, keep, language, linesOf, me, number, problemOf, send, settings, setupPath, sleep, storedValue, t, unreachable } from "/static/app.js";
+import { drawer, loadList, markHere, setUpFrame, tabs } from "/static/frame.js";
 import { Answer, Tree, announce, loadProse, question as questionBox, setVersions, showMark, showSome, stopTurn, storedAnswer, toEnd } from "/static/view.js";
 
+const form = $("form");
 const input = $("question");
+const choices = $("choices");
 const model = $("model");
 const log = $("log");
-const tabs = new BroadcastChannel("molar"); // notifies the other tabs of changed conversations
 const restarting = "shutting_down"; // the error of a turn that the server may continue after its restart
 
 let conversation = "";
@@ -18,6 +19,7 @@ let branch = ""; // the turn that the next question follows; "" means the newest
 let view = 0; // counts the conversations shown, so that a late answer to a request for an earlier one is ignored
 let running = null; // the Answer that is being written in the conversation shown
 const runs = new Set(); // all Answers that are being written, also in conversations not shown
+let arriving = true; // whether the page is still opening what its address names
 let earlierTurns = loadTurns(); // the turns that were running before a reload, until they are shown again
 let queue = []; // the questions typed while an answer is written, with what was pasted; they are sent after it
 let editing = null; // the turn whose question is being edited, and the text that was in the box before
@@ -30,6 +32,9 @@ function newID() {
 
 const pathOf = (id) => `/v1/conversations/${encodeURIComponent(id)}`;
 const hint = (words = "") => { $("hint").textContent = words; };
+
+// loadReading loads the module that moves the keyboard from message to message; the log works without it.
+const loadReading = () => import("/static/reading.js").catch(() => null);
 
 // --- a turn ------------------------------------------------------------------------------------
 
@@ -73,7 +78,8 @@ async function ask(content, replaces = [], files = [], pastes = [content]) {
     molar: { ...settings(), events: true, html: true, detach: true },
   };
   await settle(answer, async () => {
-    const parts = textParts(content, pastes);
+    const long = pastes.filter(isLong);
+    const parts = long.length ? (await import("/static/pastes.js")).textParts(content, long) : [{ type: "text", text: content }];
     if (files.length) body.messages[0].content = [...parts, ...await withFiles((f) => f.partsOf(files))];
     else if (parts.some((p) => p.molar)) body.messages[0].content = parts;
     body.molar.parent = await parentFor(answer);
@@ -128,7 +134,7 @@ async function settle(answer, run) {
   answer.abort = new AbortController();
   answer.paused = false;
   try {
-    await loadProse();
+    await Promise.all([loadProse(), loadReading()]);
     await run();
   } catch (err) {
     if (answer.paused) return; // it is resumed when its conversation is shown again
@@ -429,20 +435,24 @@ function submit(content) {
 
 // --- conversations ---------------------------------------------------------------------------------
 
-function remember(id) {
-  if (id === conversation) return;
-  conversation = id;
-  next = newID();
-  branch = "";
-  keep("conversation", id);
-  history.replaceState(null, "", id ? `#${encodeURIComponent(id)}` : location.pathname);
+// remember makes a conversation the one that is shown, with an address of its own in the browser's
+// history. instead means that the address replaces the present one, which leads nowhere.
+function remember(id, instead = false) {
+  if (id !== conversation) {
+    conversation = id;
+    next = newID();
+    branch = "";
+    keep("conversation", id);
+  }
+  if (id !== idInAddress()) history[instead || arriving ? "replaceState" : "pushState"](null, "", id ? `#${encodeURIComponent(id)}` : location.pathname);
   markHere();
 }
 
-function startNew() {
+// startNew begins a conversation; instead is as for remember.
+function startNew(instead = false) {
   leaveConversation();
   leave();
-  remember("");
+  remember("", instead);
   next = newID();
   chosen = true;
   choose(storedValue("assistant") || model.options[0]?.value);
@@ -463,7 +473,7 @@ async function openConversation(id) {
   remember(id);
   if (isOther) setInput(draftOf(id));
   try {
-    const [{ tree, assistant }] = await Promise.all([treeOf(id, "&html=true"), loadProse()]);
+    const [{ tree, assistant }] = await Promise.all([treeOf(id, "&html=true"), loadProse(), loadReading()]);
     const leaf = await tree.newest();
     if (here !== view || (!isOther && running)) return tree.close();
     if (!isOther) leave();
@@ -482,8 +492,8 @@ async function openConversation(id) {
     if (err.status === 404) {
       rejoin(); // its first turn may still be running
       if (running) return;
-      startNew();
-      hint(t("That conversation no longer exists. A new one has begun.", "Cuộc trò chuyện đó không còn nữa. Một cuộc mới đã bắt đầu."));
+      startNew(true);
+      log.prepend(el("p", { className: "problem note warn", role: "alert" }, t("There is no such conversation here: it was deleted, or belongs to somebody else. A new one has begun.", "Ở đây không có cuộc trò chuyện này: nó đã bị xóa, hoặc là của người khác. Một cuộc mới đã bắt đầu.")));
       return;
     }
     showBroken(err, id);
@@ -589,41 +599,231 @@ function messageBox(m, question) {
   return box;
 }
 
-// --- controls ------------------------------------------------------------------------------------------
+// --- the box where questions are typed, with drafts ---------------------------------------------------------------------------
 
-// takeShortcut runs the command of a key with Ctrl, and reports whether there is one.
-function takeShortcut(key, shift) {
-  if (key === "k" && !shift) {
-    drawer(true);
-    $("search").focus();
-  } else if (key === "o" && shift) {
-    $("new").click();
-  } else {
-    return false;
-  }
-  return true;
+const manyLetters = 20000; // a longer text gets the full height of the box without being measured
+
+function grow() {
+  const many = input.value.length > manyLetters;
+  input.style.height = many ? "40vh" : "auto";
+  if (!many) input.style.height = `${input.scrollHeight}px`;
 }
+
+// setInput puts a text into the box. pastes are the texts in it that were not typed; of a text about
+// which that is not known any more, a long one counts as pasted.
+function setInput(text, pastes = [text]) {
+  input.value = before = text;
+  put = pastes.filter(isLong);
+  grow();
+}
+
+// --- pasted texts --------------------------------------------------------------------------------
+
+const isLong = (text) => text.trim().length > 400; // characters: a shorter text counts as typed
+
+let before = ""; // the text of the box before the last change
+let put = []; // the long texts that were put into the box at once since it was last empty
+
+// pastesNow returns the long texts that were put into the box at once.
+const pastesNow = () => put;
+
+// notePut remembers a long text that a change put into the box, however that was done.
+function notePut(event) {
+  const now = input.value;
+  const small = event.data ? !isLong(event.data) : /^(insertLineBreak|delete)/.test(event.inputType ?? "");
+  if (!small) {
+    let head = 0;
+    while (head < before.length && before[head] === now[head]) head++;
+    let tail = 0;
+    while (tail < Math.min(before.length, now.length) - head && before.at(-1 - tail) === now.at(-1 - tail)) tail++;
+    const text = now.slice(head, now.length - tail);
+    if (isLong(text)) put = [...put, text];
+  }
+  if (!now.trim()) put = [];
+  before = now;
+}
+
+let timer = 0;
+
+// keepDraft stores the typed text as the draft of the conversation that is shown.
+function keepDraft() {
+  clearTimeout(timer);
+  timer = 0;
+  keep(`draft.${conversation}`, input.value);
+}
+
+const draftOf = (id) => storedValue(`draft.${id}`);
+
+// clearInput replaces the text in the box by rest. The draft stays stored until the server has the
+// question.
+function clearInput(rest) {
+  clearTimeout(timer);
+  timer = 0;
+  setInput(rest);
+}
+
+// --- keys ------------------------------------------------------------------------------------------
+
+let fileBox = null; // the module of files, once it is loaded
+
+// withFiles loads the module of files and calls run with it.
+async function withFiles(run) {
+  fileBox ??= await import("/static/files.js");
+  return run(fileBox);
+}
+
+// filesNow returns the attached files and removes them from the box.
+const filesNow = () => fileBox?.takeFiles() ?? [];
+
+function setUpFiles() {
+  $("add").addEventListener("click", () => $("files").click());
+  $("files").addEventListener("change", async () => {
+    await withFiles((f) => f.take([...$("files").files]));
+    $("files").value = "";
+    input.focus();
+  });
+  input.addEventListener("paste", (event) => {
+    const files = [...event.clipboardData?.files ?? []];
+    if (!files.length) return;
+    event.preventDefault();
+    withFiles((f) => f.take(files));
+  });
+  const stage = document.querySelector(".stage");
+  for (const kind of ["dragover", "dragleave", "drop"]) {
+    stage.addEventListener(kind, (event) => {
+      if (![...event.dataTransfer.types].includes("Files")) return;
+      event.preventDefault();
+      stage.classList.toggle("dropping", kind === "dragover");
+      if (kind === "drop") withFiles((f) => f.take([...event.dataTransfer.files]));
+    });
+  }
+}
+
+let prompts = null; // the module of prompts, once it is loaded
+
+async function slash(run) {
+  prompts ??= await import("/static/prompts.js");
+  run(prompts);
+}
+
+function setUpComposer() {
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const content = input.value.trim();
+    if (!content) return;
+    keepDraft();
+    choices.hidden = true;
+    const rest = submit(content);
+    if (rest !== null) clearInput(rest);
+    if (document.activeElement === document.body || document.activeElement === $("send")) input.focus();
+  });
+  input.addEventListener("input", (event) => {
+    notePut(event);
+    grow();
+    if (input.value.startsWith("/")) slash((prompts) => prompts.suggest((text) => { setInput(text); keepDraft(); }));
+    else choices.hidden = true;
+    clearTimeout(timer);
+    timer = setTimeout(keepDraft, 300);
+  });
+  setUpFiles();
+  addEventListener("pagehide", () => { if (timer) keepDraft(); });
+  input.addEventListener("blur", () => { choices.hidden = true; });
+  // Enter sends and Shift+Enter breaks the line. The page handles the insertion of the line break,
+  // not the key, because an input method may use Enter for itself.
+  let shift = false;
+  input.addEventListener("keydown", (event) => {
+    shift = event.shiftKey;
+    if (event.isComposing) return;
+    if (!choices.hidden && prompts?.takeKey(event.key)) event.preventDefault();
+    else if (event.key === "ArrowUp" && input.value === "" && editLast()) event.preventDefault();
+  });
+  input.addEventListener("beforeinput", (event) => {
+    if (event.inputType !== "insertLineBreak" || shift) return;
+    event.preventDefault();
+    form.requestSubmit();
+  });
+}
+
+// --- the bar: who answers, what is missing --------------------------------------------------------------
+
+// showAssistant shows the selected assistant, its description and its first questions.
+function showAssistant() {
+  const chosenOption = model.selectedOptions[0];
+  $("who").textContent = chosenOption?.value ?? "";
+  document.documentElement.dataset.topic = chosenOption?.dataset.topic ?? "";
+  if (!$("steps")) $("about").textContent = chosenOption?.title ?? "";
+  const questions = JSON.parse(chosenOption?.dataset.questions ?? "{}")[language] ?? [];
+  $("questions").replaceChildren(...questions.slice(0, 4).map((q) => el("li", {}, el("button", { type: "button", on: { click: () => submit(q) } }, q))));
+}
+
+// showModel shows the model that answers here.
+function showModel({ provider = "", model: name = "", why = "" }) {
+  const none = !provider || provider === "offline";
+  $("by").textContent = none ? t("no model", "chưa có mô hình") : [name, provider].filter(Boolean).join(" · ");
+  $("by").title = none ? why : "";
+}
+
+let missingServers = new Map(); // the text about each, by name
+
+// showMissing shows in the bar the servers that are missing in this conversation: now alone, or in
+// addition to those shown before if more is true. It returns the new names.
+function showMissing(now, more = false) {
+  const news = [...now.keys()].filter((name) => !missingServers.has(name));
+  missingServers = new Map(more ? [...missingServers, ...now] : now);
+  const [first] = missingServers.keys();
+  $("missing").hidden = missingServers.size === 0;
+  if (!missingServers.size) return [];
+  $("missing").lastElementChild.textContent = missingServers.size === 1 ? t(`${first} is missing`, `thiếu ${first}`) : t(`${number(missingServers.size)} servers are missing`, `thiếu ${number(missingServers.size)} máy chủ`);
+  $("missing-why").replaceChildren(...[...missingServers.values()].map((text) => el("p", {}, text)),
+    ...operates ? [el("a", { href: "/tools" }, t("See the tools page", "Xem trang công cụ"))] : []);
+  return news;
+}
+
+// --- the state of the host: the answering model, what the reader can do ----------------------------------
+
+let setupRequests = 0; // counts the requests for the host's state, so that only the latest is shown
+let first = false; // whether there is no conversation yet
+let operates = false; // whether the reader may open the pages of tools and settings
+me().then((who) => { operates = !who || allows(who, "admin"); }); // at once: the page itself says who reads it
+
+// look requests the host's state, and shows the answering model, an offer and the steps of the
+// first run.
+async function look(isFirst = first) {
+  first = isFirst;
+  const mine = ++setupRequests;
+  const setup = await api(setupPath(model.value)).catch(() => null);
+  if (!setup || mine !== setupRequests) return;
+  showModel(setup);
+  if (setup.offer || !$("offer").hidden || first && operates) {
+    const { showOffer, showSteps } = await import("/static/welcome.js");
+    showOffer(setup.offer ?? "", (name) => { keep("assistant", name); startNew(); input.focus(); });
+    if (first) showSteps(setup, operates, look);
+  }
+}
+
+// --- controls ------------------------------------------------------------------------------------------
 
 function setUpControls() {
   $("stop").addEventListener("click", stop);
-  $("new").addEventListener("click", () => { startNew(); drawer(false); input.focus(); });
   document.addEventListener("keydown", (event) => {
-    if ((event.ctrlKey || event.metaKey) && !event.altKey && takeShortcut(event.key.toLowerCase(), event.shiftKey)) return event.preventDefault();
-    if (event.key !== "Escape" || event.defaultPrevented || document.querySelector("dialog[open], :popover-open")) return;
-    if ($("chat").classList.contains("drawer")) drawer(false);
-    else if (!cancelEdit()) stop();
+    if (event.key !== "Escape" || event.defaultPrevented || document.querySelector("dialog[open], .menu:popover-open")) return;
+    if (!cancelEdit()) stop();
   });
+  $("assistants").addEventListener("beforetoggle", async (event) => {
+    if (event.newState === "open") (await import("/static/picker.js")).showChoices(operates, () => { look(); input.focus(); });
+  });
+  addEventListener("storage", ({ key }) => { if (key === "molar.settings") look(); }); // the settings page is open too
   model.addEventListener("change", () => { keep("assistant", model.value); chosen = true; showAssistant(); look(); });
   addEventListener("focus", () => look()); // shows changes that were made in another window
   document.addEventListener("visibilitychange", () => { if (!document.hidden) look(); });
   addEventListener("hashchange", () => {
     const id = idInAddress();
-    if (id !== conversation) (id ? openConversation(id) : startNew());
+    if (id === "new" || !id && conversation) startNew(id === "new");
+    else if (id !== conversation) openConversation(id);
   });
   addEventListener("offline", () => hint(unreachable()));
   addEventListener("online", () => { hint(); loadList(); });
   tabs.addEventListener("message", ({ data }) => {
-    loadList();
     if (data.changed && data.changed === conversation && !running) openConversation(conversation);
   });
 }
@@ -646,25 +846,24 @@ function idInAddress() {
 }
 
 async function start() {
-  translate();
-  setUpControls();
   setUpFrame({
-    submit,
     answers: () => [...runs],
     here: () => conversation,
-    startNew,
-    changed: () => tabs.postMessage({ changed: "" }),
-    editLast,
+    startNew: () => { startNew(); drawer(false); input.focus(); },
+    left: () => startNew(true),
   });
+  setUpControls();
+  setUpComposer();
   choose(storedValue("assistant"));
   const id = idInAddress() || earlierTurns.find((n) => n.here)?.conversation || storedValue("conversation");
-  if (id) await openConversation(id);
+  if (id === "new") startNew();
+  else if (id) await openConversation(id);
   else setInput(draftOf(""));
+  arriving = false;
   if (matchMedia("(pointer: fine)").matches) input.focus();
   performance.mark("usable");
-  if (!id) rejoin();
+  if (!conversation) rejoin();
   if (document.readyState !== "complete") await new Promise((loaded) => { addEventListener("load", loaded, { once: true }); });
-  showLinks();
   await look(await loadList() === 0);
 }
 

@@ -128,7 +128,7 @@ function go(address, focus) {
 // follow handles clicks on links within the desk, unless they open another tab.
 function follow(event) {
   const a = event.target.closest?.("a[href]");
-  if (!a || a.pathname !== "/desk" || a.closest(".top") || event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
+  if (!a || a.pathname !== "/desk" || a.closest(".side") || event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
   event.preventDefault();
   go(a.href, a.dataset.turn ? "turn-title" : "list-title");
 }

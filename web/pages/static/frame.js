@@ -1,198 +1,45 @@
-// The parts of the chat page around the conversation: the box where questions are typed, with
-// drafts; the list of conversations; the choice of the assistant; the steps of the first run.
+// The frame of all pages for who is signed in: the bar with its drawer, the list of conversations, the
+// links to other pages, the theme.
 
-import { $, allows, api, el, icon, keep, me, storedValue, language, number, setupPath, t, themeWords, toggleTheme, when } from "/static/app.js";
+import { $, api, el, icon, keep, language, setUpTheme, setUpTips, showLinks, storedValue, t, translate, when } from "/static/app.js";
 
-const form = $("form");
-const input = $("question");
-const choices = $("choices");
+// tabs notifies the other tabs of changed conversations.
+export const tabs = new BroadcastChannel("molar");
 
-// hooks are functions of the conversation: submit takes a question and returns the text that stays
-// in the box, or null; here returns the id of the conversation shown, answers the answers that are
-// being written; startNew begins a new conversation, changed notifies the other tabs; editLast puts
-// the last question into the box.
-let hooks = null;
+// hooks are functions of the conversation that a page shows; other pages have none. here returns its id,
+// answers the answers that are being written, startNew begins a new one, and left is called when the one
+// that is shown is deleted.
+let hooks = { here: () => "", answers: () => [], startNew: () => location.assign("/#new"), left: () => null };
 
-export function setUpFrame(functions) {
-  hooks = functions;
-  setUpComposer();
+// setUpFrame translates a page and makes its frame work.
+export function setUpFrame(functions = {}) {
+  hooks = { ...hooks, ...functions };
+  translate();
+  setUpTheme();
+  setUpTips();
   setUpSide();
-}
-
-// --- text and drafts ---------------------------------------------------------------------------
-
-const manyLetters = 20000; // a longer text gets the full height of the box without being measured
-
-function grow() {
-  const many = input.value.length > manyLetters;
-  input.style.height = many ? "40vh" : "auto";
-  if (!many) input.style.height = `${input.scrollHeight}px`;
-}
-
-// setInput puts a text into the box. pastes are the texts in it that were not typed; of a text about
-// which that is not known any more, a long one counts as pasted.
-export function setInput(text, pastes = [text]) {
-  input.value = before = text;
-  put = pastes.filter(isLong);
-  grow();
-}
-
-// --- pasted texts --------------------------------------------------------------------------------
-
-const isLong = (text) => text.trim().length > 400; // characters: a shorter text counts as typed
-
-let before = ""; // the text of the box before the last change
-let put = []; // the long texts that were put into the box at once since it was last empty
-
-// pastesNow returns the long texts that were put into the box at once.
-export const pastesNow = () => put;
-
-// notePut remembers a long text that a change put into the box, however that was done.
-function notePut(event) {
-  const now = input.value;
-  const small = event.data ? !isLong(event.data) : /^(insertLineBreak|delete)/.test(event.inputType ?? "");
-  if (!small) {
-    let head = 0;
-    while (head < before.length && before[head] === now[head]) head++;
-    let tail = 0;
-    while (tail < Math.min(before.length, now.length) - head && before.at(-1 - tail) === now.at(-1 - tail)) tail++;
-    const text = now.slice(head, now.length - tail);
-    if (isLong(text)) put = [...put, text];
+  setUpList();
+  tabs.addEventListener("message", () => loadList());
+  for (const a of document.querySelectorAll(".side nav a")) {
+    if (a.pathname === location.pathname) a.setAttribute("aria-current", "page");
   }
-  if (!now.trim()) put = [];
-  before = now;
+  showLinks();
 }
 
-// textParts returns a question as the content of a message: a text, or parts of which those are marked
-// that were pasted. If one of these is not in the text as it was, all of it counts as pasted.
-export function textParts(text, pastes = [text]) {
-  let parts = [{ type: "text", text }];
-  for (const paste of pastes.map((p) => p.trim()).filter(isLong)) {
-    const at = parts.findIndex((p) => !p.molar && p.text.includes(paste));
-    if (at < 0) return [{ type: "text", text, molar: { origin: "paste" } }];
-    const from = parts[at].text.indexOf(paste);
-    parts.splice(at, 1, { type: "text", text: parts[at].text.slice(0, from) }, { type: "text", text: paste, molar: { origin: "paste" } }, { type: "text", text: parts[at].text.slice(from + paste.length) });
-  }
-  return joinedPastes(parts.filter((p) => p.text));
-}
+// --- the drawer: the side on screens that have no room for it ----------------------------------------
 
-// joinedPastes makes one part of pasted parts that follow each other.
-const joinedPastes = (parts) => parts.reduce((all, p) => {
-  const last = all.at(-1);
-  if (last?.molar && p.molar) last.text += p.text;
-  else all.push(p);
-  return all;
-}, []);
-
-let timer = 0;
-
-// keepDraft stores the typed text as the draft of the conversation that is shown.
-export function keepDraft() {
-  clearTimeout(timer);
-  timer = 0;
-  keep(`draft.${hooks.here()}`, input.value);
-}
-
-export const draftOf = (id) => storedValue(`draft.${id}`);
-
-// clearInput replaces the text in the box by rest. The draft stays stored until the server has the
-// question.
-function clearInput(rest) {
-  clearTimeout(timer);
-  timer = 0;
-  setInput(rest);
-}
-
-// --- keys ------------------------------------------------------------------------------------------
-
-let fileBox = null; // the module of files, once it is loaded
-
-// withFiles loads the module of files and calls run with it.
-export async function withFiles(run) {
-  fileBox ??= await import("/static/files.js");
-  return run(fileBox);
-}
-
-// filesNow returns the attached files and removes them from the box.
-export const filesNow = () => fileBox?.takeFiles() ?? [];
-
-function setUpFiles() {
-  $("add").addEventListener("click", () => $("files").click());
-  $("files").addEventListener("change", async () => {
-    await withFiles((f) => f.take([...$("files").files]));
-    $("files").value = "";
-    input.focus();
-  });
-  input.addEventListener("paste", (event) => {
-    const files = [...event.clipboardData?.files ?? []];
-    if (!files.length) return;
-    event.preventDefault();
-    withFiles((f) => f.take(files));
-  });
-  const stage = document.querySelector(".stage");
-  for (const kind of ["dragover", "dragleave", "drop"]) {
-    stage.addEventListener(kind, (event) => {
-      if (![...event.dataTransfer.types].includes("Files")) return;
-      event.preventDefault();
-      stage.classList.toggle("dropping", kind === "dragover");
-      if (kind === "drop") withFiles((f) => f.take([...event.dataTransfer.files]));
-    });
-  }
-}
-
-let prompts = null; // the module of prompts, once it is loaded
-
-async function slash(run) {
-  prompts ??= await import("/static/prompts.js");
-  run(prompts);
-}
-
-function setUpComposer() {
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    const content = input.value.trim();
-    if (!content) return;
-    keepDraft();
-    choices.hidden = true;
-    const rest = hooks.submit(content);
-    if (rest !== null) clearInput(rest);
-    if (document.activeElement === document.body || document.activeElement === $("send")) input.focus();
-  });
-  input.addEventListener("input", (event) => {
-    notePut(event);
-    grow();
-    if (input.value.startsWith("/")) slash((prompts) => prompts.suggest((text) => { setInput(text); keepDraft(); }));
-    else choices.hidden = true;
-    clearTimeout(timer);
-    timer = setTimeout(keepDraft, 300);
-  });
-  setUpFiles();
-  addEventListener("pagehide", () => { if (timer) keepDraft(); });
-  input.addEventListener("blur", () => { choices.hidden = true; });
-  // Enter sends and Shift+Enter breaks the line. The page handles the insertion of the line break,
-  // not the key, because an input method may use Enter for itself.
-  let shift = false;
-  input.addEventListener("keydown", (event) => {
-    shift = event.shiftKey;
-    if (event.isComposing) return;
-    if (!choices.hidden && prompts?.takeKey(event.key)) event.preventDefault();
-    else if (event.key === "ArrowUp" && input.value === "" && hooks.editLast()) event.preventDefault();
-  });
-  input.addEventListener("beforeinput", (event) => {
-    if (event.inputType !== "insertLineBreak" || shift) return;
-    event.preventDefault();
-    form.requestSubmit();
-  });
-}
-
-// --- the list of conversations -----------------------------------------------------------------------
-
-// drawer opens or closes the list on screens that have no room for it next to the conversation.
+// drawer opens or closes it.
 export function drawer(open) {
-  $("chat").classList.toggle("drawer", open);
+  $("shell").classList.toggle("drawer", open);
   $("menu").setAttribute("aria-expanded", String(open));
   if (open) $("close").focus();
   else if ($("side").contains(document.activeElement)) $("menu").focus();
+}
+
+// leave moves the focus from the side to the page.
+function leave() {
+  drawer(false);
+  ($("question") ?? $("main")).focus();
 }
 
 function setUpSide() {
@@ -201,75 +48,255 @@ function setUpSide() {
   document.querySelector(".stage").addEventListener("click", (event) => {
     if (!$("menu").contains(event.target)) drawer(false);
   });
-  $("theme").addEventListener("click", toggleTheme);
-  $("theme").title = themeWords();
-  $("assistants").addEventListener("beforetoggle", (event) => { if (event.newState === "open") listAssistants(); });
+  $("new").addEventListener("click", (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    hooks.startNew();
+  });
+  document.addEventListener("keydown", (event) => {
+    if ((event.ctrlKey || event.metaKey) && !event.altKey && takeShortcut(event.key.toLowerCase(), event.shiftKey)) event.preventDefault();
+    else if (event.key === "Escape" && !event.defaultPrevented && $("shell").classList.contains("drawer") && !document.querySelector("dialog[open], .menu:popover-open")) {
+      event.preventDefault();
+      drawer(false);
+    }
+  });
+}
+
+// takeShortcut runs the command of a key with Ctrl, and reports whether there is one.
+function takeShortcut(key, shift) {
+  if (key === "k" && !shift) {
+    drawer(true);
+    $("search").focus();
+  } else if (key === "o" && shift) {
+    hooks.startNew();
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// moved returns the item to which a key moves from another one: by an arrow, or to an end; null for
+// another key.
+export function moved(key, items, from) {
+  const at = items.indexOf(from);
+  const to = { ArrowDown: Math.min(at + 1, items.length - 1), ArrowUp: Math.max(at - 1, 0), Home: 0, End: items.length - 1 }[key];
+  return to === undefined ? null : items[to];
+}
+
+// --- the list of conversations -----------------------------------------------------------------------
+
+const page = 100; // conversations of a request
+
+let listed = []; // the conversations, the last changed first
+let next = ""; // where the older ones begin; "" if there are none
+let words = ""; // the text that they were searched for
+let drawn = ""; // the list as it is drawn, as JSON
+let listRequests = 0; // counts the requests for the list, so that only the latest is drawn
+
+const pathOf = (q, after = "") => `/v1/conversations?${new URLSearchParams({ limit: page, q, ...after && { after } })}`;
+
+function setUpList() {
   if (matchMedia("(pointer: coarse)").matches) $("search").placeholder = t("Search", "Tìm kiếm"); // a touch screen has no Ctrl key
   let typing = 0;
   $("search").addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(loadList, 200); });
-  $("list").addEventListener("click", (event) => { if (event.target.closest("a")) drawer(false); });
+  $("search").addEventListener("keydown", (event) => {
+    if (event.key === "ArrowDown") stops().find((e) => e.tabIndex === 0)?.focus();
+    else if (event.key === "Escape" && !$("search").value) leave();
+    else return;
+    event.preventDefault();
+  });
+  $("whose").addEventListener("change", () => draw());
+  $("list").addEventListener("click", (event) => {
+    if (event.target.closest("a")) drawer(false);
+  });
+  $("list").addEventListener("focusin", ({ target }) => { if (target.matches(stop)) makeStop(target); });
+  $("list").addEventListener("keydown", takeKey);
 }
 
-let listState = ""; // the list as it is drawn, as JSON
-let listRequests = 0; // counts the requests for the list, so that only the latest is drawn
-
-// loadList shows the conversations that match the search, and returns their number, or -1 when the
-// request failed.
+// loadList requests the newest conversations that match the search, shows them, and returns the number
+// of conversations, or -1 when the request failed.
 export async function loadList() {
-  const list = $("list");
   const mine = ++listRequests;
+  const q = $("search").value.trim();
   try {
-    const { data, has_more: more } = await api(`/v1/conversations?limit=100&q=${encodeURIComponent($("search").value.trim())}`);
-    const conversations = [...unsavedConversations(data), ...data.filter((c) => isPinned(c.id)), ...data.filter((c) => !isPinned(c.id))];
-    if (mine !== listRequests) return conversations.length;
-    const now = JSON.stringify([conversations.map((c) => [c.id, c.title, c.unsaved, c.running, c.snippet, isPinned(c.id)]), more, $("search").value]);
-    list.querySelector(".problem")?.remove();
-    if (now !== listState) drawList(list, conversations, more); // an unchanged list keeps its scroll position and focus
-    listState = now;
-    markHere();
-    return conversations.length;
+    const { data, next: more = "" } = await api(pathOf(q));
+    if (mine !== listRequests) return listed.length;
+    const older = q === words && more ? listed.slice(listed.findLastIndex((c) => data.some((d) => d.id === c.id)) + 1) : []; // those that were requested before
+    listed = [...data, ...older];
+    if (!older.length) next = more;
+    words = q;
+    draw();
+    return listed.length + unsaved().length;
   } catch (err) {
-    if (mine !== listRequests) return -1;
-    const problem = el("div", { className: "problem" }, el("p", { className: "note bad", title: err.detail }, err.advice),
-      el("button", { type: "button", className: "small", on: { click: loadList } }, t("Try again", "Thử lại")));
-    list.querySelector(".problem")?.remove();
-    if (listState) list.prepend(problem); // the list loaded before stays usable
-    else list.replaceChildren(problem);
+    if (mine === listRequests) showFailure(err, loadList);
     return -1;
   }
 }
 
-function drawList(list, conversations, more) {
-  const items = conversations.map((c) => el("li", { "data-running": c.running ? "" : null },
-    el("a", { href: `#${encodeURIComponent(c.id)}`, title: [c.title, c.assistant, c.updated_at && when(c.updated_at)].filter(Boolean).join(" · ") },
-      isPinned(c.id) && icon("pin"), el("span", {}, c.title || t("Untitled", "Chưa đặt tên")), c.snippet && el("small", {}, c.snippet)),
-    !c.unsaved && el("button", { type: "button", className: "plain square", title: t("More", "Thêm"), "aria-haspopup": "true", "aria-label": t(`More on ${c.title}`, `Thêm về ${c.title}`), on: { click: (event) => openMenu(c, event.currentTarget) } }, icon("more"))));
-  const empty = $("search").value ? t("Nothing found.", "Không tìm thấy.") : t("Your conversations will appear here.", "Các cuộc trò chuyện sẽ hiện ở đây.");
-  list.replaceChildren(items.length ? el("ul", { className: "items" }, items) : el("p", { className: "note" }, empty),
-    ...(more ? [el("p", { className: "note" }, t("Search to find older ones.", "Hãy tìm kiếm để xem các cuộc cũ hơn."))] : []));
+// loadOlder adds the next conversations to the list.
+async function loadOlder() {
+  const mine = ++listRequests;
+  try {
+    const { data, next: more = "" } = await api(pathOf(words, next));
+    if (mine !== listRequests) return;
+    listed = [...listed, ...data.filter((d) => !listed.some((c) => c.id === d.id))];
+    next = more;
+    draw();
+  } catch (err) {
+    if (mine === listRequests) showFailure(err, loadOlder);
+  }
 }
 
-// unsavedConversations returns the conversations that are not in the list yet because their first
-// answer is still being written.
-function unsavedConversations(saved) {
+// showFailure shows above the list why a request failed; the list loaded before stays usable.
+function showFailure(err, again) {
+  clearFailure();
+  const problem = el("div", { className: "problem" }, el("p", { className: "note bad", role: "alert", title: err.detail }, err.advice ?? err.message),
+    again && el("button", { type: "button", className: "small", on: { click: again } }, t("Try again", "Thử lại")));
+  if (drawn) $("list").prepend(problem);
+  else $("list").replaceChildren(problem);
+}
+
+const clearFailure = () => $("list").querySelector(".problem")?.remove();
+
+// unsaved returns the conversations that are not in the list yet because their first answer is still
+// being written.
+function unsaved() {
   if ($("search").value) return [];
-  return hooks.answers().filter((a) => a.conversation && !saved.some((c) => c.id === a.conversation))
-    .map((a) => ({ id: a.conversation, title: a.content.slice(0, 60), unsaved: true }));
+  return hooks.answers().filter((a) => a.conversation && !listed.some((c) => c.id === a.conversation))
+    .map((a) => ({ id: a.conversation, title: a.content.slice(0, 60), updated_at: new Date().toISOString(), unsaved: true }));
+}
+
+// draw shows the list, unless it is shown already: then it keeps its scroll position and focus.
+function draw() {
+  clearFailure();
+  offerAssistants();
+  const whose = $("whose").value;
+  const all = [...unsaved(), ...listed].filter((c) => !whose || c.assistant === whose);
+  const now = JSON.stringify([all.map((c) => [c.id, c.title, c.unsaved, c.running, c.snippet, c.assistant, dayOf(c), isPinned(c.id)]), next, words, several()]);
+  if (now !== drawn) replace(all);
+  drawn = now;
+  markHere();
+}
+
+function replace(all) {
+  const list = $("list");
+  const before = stops().indexOf(document.activeElement); // the row with the focus, or its successor, keeps it
+  const focused = document.activeElement.dataset?.id;
+  const titles = Map.groupBy(all, (c) => c.title);
+  const groups = Map.groupBy(all, dayOf);
+  const empty = words ? t("Nothing found.", "Không tìm thấy.") : t("Your conversations will appear here.", "Các cuộc trò chuyện sẽ hiện ở đây.");
+  list.replaceChildren(
+    ...[...groups].sort(([a], [b]) => (b === pinned) - (a === pinned)).flatMap(([day, some]) => [day && el("h2", {}, day), el("ul", { className: "items" }, some.map((c) => row(c, titles.get(c.title).length > 1)))]).filter(Boolean),
+    ...all.length ? [] : [el("p", { className: "note" }, empty)],
+    ...next ? [olderButton()] : []);
+  makeStop(list.querySelector(`a[data-id="${CSS.escape(focused ?? hooks.here())}"]`) ?? stops()[Math.max(before, 0)] ?? stops().at(-1));
+  if (before >= 0) stops().find((e) => e.tabIndex === 0)?.focus();
+}
+
+// row returns a conversation as a row. twin means that another one has its title: then its time is shown.
+function row(c, twin) {
+  const time = isDated(c) && when(c.updated_at);
+  const about = [several() && c.assistant, twin && time].filter(Boolean).join(" · ");
+  return el("li", { "data-running": c.running ? "" : null },
+    el("a", { href: `/#${encodeURIComponent(c.id)}`, tabIndex: -1, title: [c.title, c.assistant, time].filter(Boolean).join(" · "), "data-id": c.id },
+      isPinned(c.id) && icon("pin"), el("span", {}, c.title || t("Untitled", "Chưa đặt tên")), c.snippet && el("small", {}, plain(c.snippet)), about && el("small", {}, about)),
+    !c.unsaved && el("button", { type: "button", className: "plain square", tabIndex: -1, "aria-haspopup": "true", "aria-label": t(`More on ${c.title}`, `Thêm về ${c.title}`), on: { click: (event) => openMenu(c, event.currentTarget) } }, icon("more")));
+}
+
+// plain removes the signs of Markdown from a part of a text.
+const plain = (text) => text.replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1").replace(/(\*\*|__|~~|`+)/g, "").replace(/(^|…|\s)(#{1,6}|>|[-*+]|\|[\s|:-]*)(?=\s)/g, "$1").replace(/\s+/g, " ");
+
+// olderButton loads the older conversations when it comes into view, or is pressed.
+function olderButton() {
+  const button = el("button", { type: "button", className: "plain small older", tabIndex: -1, on: { click: loadOlder } }, t("Show older ones", "Xem các cuộc cũ hơn"));
+  new IntersectionObserver(([entry], seen) => {
+    if (!entry.isIntersecting || !button.isConnected) return;
+    seen.disconnect();
+    loadOlder();
+  }, { root: $("list") }).observe(button);
+  return button;
+}
+
+// --- days and assistants ------------------------------------------------------------------------------
+
+const pinned = t("Pinned", "Đã ghim");
+const isDated = (c) => new Date(c.updated_at).getFullYear() > 1970;
+
+// dayOf returns the heading under which a conversation stands, by the reader's own clock.
+function dayOf(c) {
+  if (isPinned(c.id)) return pinned;
+  if (!isDated(c)) return "";
+  const time = new Date(c.updated_at);
+  const days = Math.round((new Date().setHours(0, 0, 0, 0) - new Date(time).setHours(0, 0, 0, 0)) / 86_400_000);
+  if (days <= 0) return t("Today", "Hôm nay");
+  if (days === 1) return t("Yesterday", "Hôm qua");
+  if (days <= 7) return t("Previous 7 days", "7 ngày trước");
+  if (days <= 30) return t("Previous 30 days", "30 ngày trước");
+  return time.toLocaleDateString(language, { month: "long", year: "numeric" });
+}
+
+const assistants = () => [...new Set(listed.map((c) => c.assistant).filter(Boolean))].sort();
+const several = () => assistants().length > 1;
+
+// offerAssistants offers the assistants of the conversations to choose from, if there are several.
+function offerAssistants() {
+  const chosen = $("whose").value;
+  const all = assistants();
+  $("whose").replaceChildren(el("option", { value: "" }, t("All assistants", "Mọi trợ lý")), ...all.map((name) => el("option", { value: name }, name)));
+  $("whose").value = all.includes(chosen) ? chosen : "";
+  $("whose").hidden = all.length < 2;
+}
+
+// --- the keyboard: the list is one stop of the Tab key ---------------------------------------------------
+
+const stop = "a, .older";
+const stops = () => [...$("list").querySelectorAll(stop)];
+
+// makeStop makes a row the one that the Tab key reaches.
+function makeStop(to) {
+  for (const e of stops()) e.tabIndex = e === to ? 0 : -1;
+}
+
+let typed = { text: "", at: 0 }; // the first letters of the row that is looked for
+
+function takeKey(event) {
+  const from = event.target;
+  if (!from.matches(stop) || event.ctrlKey || event.metaKey || event.altKey) return;
+  const to = moved(event.key, stops(), from);
+  const menu = event.key === "Delete" || event.key === "ContextMenu" || event.key === "F10" && event.shiftKey;
+  if (to) {
+    to.focus();
+  } else if (menu) {
+    const c = listed.find(({ id }) => id === from.dataset.id);
+    if (c) openMenu(c, from);
+  } else if (event.key === "Escape") {
+    leave();
+  } else if (event.key.length === 1 && event.key !== " ") {
+    typed = { text: (event.timeStamp - typed.at < 700 ? typed.text : "") + event.key.toLowerCase(), at: event.timeStamp };
+    const all = stops();
+    const at = all.indexOf(from) + (typed.text.length === 1 ? 1 : 0);
+    [...all.slice(at), ...all.slice(0, at)].find((e) => e.querySelector("span:not(.dot)")?.textContent.toLowerCase().startsWith(typed.text))?.focus();
+  } else {
+    return;
+  }
+  event.preventDefault();
 }
 
 // markHere marks the conversation that is shown, and the conversations with a running answer.
 export function markHere() {
-  document.title = "Molar";
-  const waiting = new Set(hooks.answers().map((a) => `#${encodeURIComponent(a.conversation)}`));
+  const here = hooks.here();
+  const waiting = new Set(hooks.answers().map((a) => a.conversation));
+  if ($("question")) document.title = "Molar";
   for (const a of $("list").querySelectorAll("a")) {
-    const here = a.hash === `#${encodeURIComponent(hooks.here())}`;
-    a.parentElement.toggleAttribute("data-here", here);
-    if (here) document.title = `${a.querySelector("span:not(.dot)")?.textContent ?? ""} · Molar`;
-    if (!waiting.has(a.hash) && !("running" in a.parentElement.dataset)) a.querySelector(".dot")?.remove();
+    const { id } = a.dataset;
+    a.parentElement.toggleAttribute("data-here", id === here);
+    if (id === here) document.title = `${a.querySelector("span:not(.dot)")?.textContent ?? ""} · Molar`;
+    if (!waiting.has(id) && !("running" in a.parentElement.dataset)) a.querySelector(".dot")?.remove();
     else if (!a.querySelector(".dot")) a.prepend(el("span", { className: "dot", role: "img", "aria-label": t("being answered", "đang trả lời") }));
-    if (here) a.setAttribute("aria-current", "page");
+    if (id === here) a.setAttribute("aria-current", "page");
     else a.removeAttribute("aria-current");
   }
+  if (!$("list").contains(document.activeElement)) makeStop($("list").querySelector("a[aria-current]") ?? stops()[0]);
 }
 
 // --- pins, stored in this browser --------------------------------------------------------------------
@@ -277,156 +304,22 @@ export function markHere() {
 const pins = () => storedValue("pins").split("\n").filter(Boolean);
 const isPinned = (id) => pins().includes(id);
 
-async function openMenu(c, button) {
+// openMenu opens the menu of a conversation; from is the element that gets the focus back.
+async function openMenu(c, from) {
   const { menu } = await import("/static/manage.js");
-  menu(c, button, {
+  menu(c, from, {
     pinned: isPinned,
     pin: (id) => {
       keep("pins", (isPinned(id) ? pins().filter((p) => p !== id) : [id, ...pins()]).join("\n"));
-      hooks.changed();
+      tabs.postMessage({ changed: "" });
       loadList();
     },
     removed: (id) => {
-      if (id === hooks.here()) hooks.startNew();
+      if (id === hooks.here()) hooks.left();
       keep("pins", pins().filter((p) => p !== id).join("\n"));
+      listed = listed.filter((other) => other.id !== id);
     },
-    changed: () => { hooks.changed(); return loadList(); },
+    changed: () => { tabs.postMessage({ changed: "" }); return loadList(); },
+    failed: (err) => showFailure(err),
   });
-}
-
-// --- assistants ---------------------------------------------------------------------------------------
-
-const model = $("model");
-
-// showAssistant shows the selected assistant, its description and its first questions.
-export function showAssistant() {
-  const chosen = model.selectedOptions[0];
-  $("who").textContent = chosen?.value ?? "";
-  document.documentElement.dataset.topic = chosen?.dataset.topic ?? "";
-  if (!$("steps")) showAbout();
-  const questions = JSON.parse(chosen?.dataset.questions ?? "{}")[language] ?? [];
-  $("questions").replaceChildren(...questions.slice(0, 4).map((q) => el("li", {}, el("button", { type: "button", on: { click: () => hooks.submit(q) } }, q))));
-}
-
-// showModel shows the model that answers here.
-export function showModel({ provider = "", model: name = "", why = "" }) {
-  const none = !provider || provider === "offline";
-  $("by").textContent = none ? t("no model", "chưa có mô hình") : [name, provider].filter(Boolean).join(" · ");
-  $("by").title = none ? why : "";
-}
-
-const showAbout = () => { $("about").textContent = model.selectedOptions[0]?.title ?? ""; };
-
-async function listAssistants() {
-  const item = (o) => el("button", { type: "button", className: "plain", "aria-pressed": String(o.selected), on: { click: () => {
-    model.value = o.value;
-    model.dispatchEvent(new Event("change"));
-    $("assistants").hidePopover();
-    input.focus();
-  } } }, el("strong", {}, o.value), el("small", {}, o.title));
-  const by = el("p", { className: "by" });
-  $("assistants").replaceChildren(...[...model.options].map(item), by);
-  const setup = await api(setupPath(model.value)).catch(() => null);
-  if (setup?.model) by.append(t(`Answers come from ${setup.model} (${setup.provider}). `, `Trả lời bằng ${setup.model} (${setup.provider}). `), ...operates ? [el("a", { href: "/config" }, t("Choose another model", "Chọn mô hình khác"))] : []);
-}
-
-// --- servers that are missing ----------------------------------------------------------------------
-
-let missingServers = new Map(); // the text about each, by name
-
-// showMissing shows in the bar the servers that are missing in this conversation: now alone, or in
-// addition to those shown before if more is true. It returns the new names.
-export function showMissing(now, more = false) {
-  const news = [...now.keys()].filter((name) => !missingServers.has(name));
-  missingServers = new Map(more ? [...missingServers, ...now] : now);
-  const [first] = missingServers.keys();
-  $("missing").hidden = missingServers.size === 0;
-  if (!missingServers.size) return [];
-  $("missing").lastElementChild.textContent = missingServers.size === 1 ? t(`${first} is missing`, `thiếu ${first}`) : t(`${number(missingServers.size)} servers are missing`, `thiếu ${number(missingServers.size)} máy chủ`);
-  $("missing-why").replaceChildren(...[...missingServers.values()].map((text) => el("p", {}, text)),
-    ...operates ? [el("a", { href: "/tools" }, t("See the tools page", "Xem trang công cụ"))] : []);
-  return news;
-}
-
-// --- the state of the host: the answering model, what the reader can do --------------------------------
-
-let setupRequests = 0; // counts the requests for the host's state, so that only the latest is shown
-let first = false; // whether there is no conversation yet
-let operates = false; // whether the reader may open the pages of tools and settings
-me().then((who) => { operates = !who || allows(who, "admin"); }); // at once: the page itself says who reads it
-
-// look requests the host's state, and shows the answering model, an offer and the steps of the
-// first run.
-export async function look(isFirst = first) {
-  first = isFirst;
-  const mine = ++setupRequests;
-  const setup = await api(setupPath(model.value)).catch(() => null);
-  if (!setup || mine !== setupRequests) return;
-  showModel(setup);
-  showOffer(setup.offer ?? "");
-  if (first) welcome(setup);
-}
-
-// showOffer offers the assistant that may call the tools of the attached servers, while another one
-// is selected and the reader has not declined the offer.
-function showOffer(name) {
-  const open = [...model.options].some((o) => o.value === name) && model.value !== name && storedValue("declined") !== name;
-  const box = $("offer");
-  const now = open ? `${model.value} ${name}` : "";
-  if (box.dataset.state === now) return;
-  box.dataset.state = now;
-  box.replaceChildren(...open ? [
-    el("p", {}, t(`Servers are attached. The assistant ${model.value} may not call their tools; ${name} may.`, `Đã gắn máy chủ. Trợ lý ${model.value} không gọi được công cụ của chúng; ${name} thì được.`)),
-    el("div", { className: "row" },
-      el("button", { type: "button", className: "primary", on: { click: () => {
-        keep("assistant", name);
-        hooks.startNew();
-        input.focus();
-      } } }, t(`Ask ${name}`, `Hỏi ${name}`)),
-      el("button", { type: "button", className: "plain", on: { click: () => {
-        keep("declined", name);
-        showOffer(name);
-        input.focus();
-      } } }, t(`Stay with ${model.value}`, `Giữ ${model.value}`))),
-  ] : []);
-  box.hidden = !open;
-}
-
-// --- the first run -----------------------------------------------------------------------------------
-
-const step = (title, text, code) => el("li", { className: "card" }, el("strong", {}, title), el("p", {}, ...text),
-  code && el("pre", { className: "code", tabIndex: 0 }, code));
-
-const lookAgain = 4000; // ms
-let looking = 0; // the timer
-
-// welcome shows three steps for a reader who operates the host while no model or no server is attached,
-// and polls until both are.
-function welcome(setup) {
-  const bare = !setup.provider || setup.provider === "offline";
-  const state = operates && (bare || setup.servers === 0) ? `${bare} ${setup.model} ${setup.servers}` : "";
-  if (state !== ($("steps")?.dataset.state ?? "")) showSteps(setup, bare, state);
-  clearTimeout(looking);
-  if (state) looking = setTimeout(() => { if (!document.hidden && !$("welcome").hidden) look(); }, lookAgain);
-}
-
-function showSteps(setup, bare, state) {
-  $("steps")?.remove();
-  $("welcome").classList.toggle("first", state !== "");
-  showAbout();
-  if (bare) $("about").textContent = t("No model is attached yet: Molar can only quote what its tools find.", "Chưa có mô hình nào: Molar chỉ trích dẫn được kết quả của công cụ.");
-  if (!state) return;
-  const link = (href, words) => el("a", { href }, words);
-  $("welcome").append(el("ol", { className: "steps", id: "steps", "data-state": state },
-    bare ? step(t("Attach a model", "Gắn một mô hình"),
-      t(["Run “molar init” in a terminal: it finds out what this machine has, and asks which model should answer. Or fetch one with Ollama, or start Molar with a key. The ", link("/config", "settings page"), " tests it."],
-        ["Hãy chạy “molar init” trong cửa sổ dòng lệnh: lệnh này xem máy có gì và hỏi nên dùng mô hình nào. Hoặc tải một mô hình bằng Ollama, hoặc chạy Molar với khóa. ", link("/config", "Trang cài đặt"), " giúp thử kết nối."]),
-      "molar init\n# or: ollama pull qwen2.5:7b-instruct\n# or: GEMINI_API_KEY=… molar serve")
-      : step(t("A model answers", "Đã có mô hình trả lời"), [`${setup.model} (${setup.provider})`]),
-    setup.servers === 0 ? step(t("Attach a server", "Gắn một máy chủ công cụ"),
-      t(["Its tools let the assistant look things up and act. Paste its command, its address, or the block that you have for another program, into the form ", link("/tools#attach-title", "Attach a server"), ". Or let “molar init” find the servers of Claude Desktop, Cursor, VS Code and Gemini CLI."],
-        ["Công cụ của nó giúp trợ lý tra cứu và hành động. Hãy dán lệnh, địa chỉ, hoặc khối cấu hình bạn đang dùng ở chương trình khác vào mẫu ", link("/tools#attach-title", "Gắn máy chủ"), ". Hoặc để “molar init” tìm máy chủ của Claude Desktop, Cursor, VS Code và Gemini CLI."]))
-      : step(t("A server is attached", "Đã gắn máy chủ"), [link("/tools", t("See its tools", "Xem công cụ của nó"))]),
-    step(t("Ask", "Đặt câu hỏi"),
-      t(["Ask below. Each answer shows the calls it made, and says why."], ["Hãy hỏi ở bên dưới. Mỗi câu trả lời cho thấy các lời gọi công cụ và lý do."]))));
 }

@@ -1,6 +1,6 @@
 // The pages for somebody who is not signed in, or may not have a page.
 
-import { $, api, el, t, themeWords, toggleTheme, translate } from "/static/app.js";
+import { $, api, el, setUpTheme, setUpTips, t, translate } from "/static/app.js";
 
 const faults = {
   invalid_api_key: t("This key is not known here, or no longer. Copy the whole of it, or ask for a new one.", "Khóa này không được biết ở đây, hoặc không còn hiệu lực. Hãy chép trọn khóa, hoặc xin khóa mới."),
@@ -12,8 +12,8 @@ const faults = {
 
 translate();
 document.title = `${document.querySelector("h1").textContent} · Molar`;
-$("theme").addEventListener("click", toggleTheme);
-$("theme").title = themeWords();
+setUpTheme();
+setUpTips();
 if ($("with-key")) signIn().catch((err) => showFault(err.message));
 if ($("sign-out")) otherWay().catch(() => null);
 

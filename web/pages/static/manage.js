@@ -2,22 +2,31 @@
 // this module when the first menu is opened.
 
 import { $, api, el, keep, placeText, send, showSanitised, sourceText, t, when } from "/static/app.js";
+import { moved } from "/static/frame.js";
 import { label, setLevels } from "/static/prose.js";
+
+const box = $("more");
+
+box.addEventListener("keydown", (event) => {
+  const to = moved(event.key, [...box.children], event.target);
+  if (!to) return;
+  event.preventDefault();
+  to.focus();
+});
 
 const pathOf = (id) => `/v1/conversations/${encodeURIComponent(id)}`;
 
-// menu opens the menu of a conversation below its button. hooks are functions of the list: pinned
-// reports whether a conversation is pinned, pin pins or unpins it, and changed and removed are
-// called after a change and before a deletion.
+// menu opens the menu of a conversation below the element that it was asked for at. hooks are functions
+// of the list: pinned reports whether a conversation is pinned, pin pins or unpins it, changed and removed
+// are called after a change and before a deletion, and failed with the error of a change that failed.
 export function menu(c, button, hooks) {
-  const box = $("more");
   const item = (words, run, className = "plain") => el("button", { type: "button", className, on: { click: () => { box.hidePopover(); run(); } } }, words);
   box.replaceChildren(
     item(t("Rename", "Đổi tên"), () => rename(c, button, hooks)),
     item(hooks.pinned(c.id) ? t("Unpin", "Bỏ ghim") : t("Pin", "Ghim"), () => { hooks.pin(c.id); }),
-    item(t("Share as a page", "Chia sẻ thành trang"), () => exportFile(c, "html")),
-    item(t("Export as Markdown", "Xuất ra Markdown"), () => exportFile(c, "md")),
-    item(t("Export as JSON", "Xuất ra JSON"), () => exportFile(c, "json")),
+    item(t("Share as a page", "Chia sẻ thành trang"), () => exportFile(c, "html", hooks)),
+    item(t("Export as Markdown", "Xuất ra Markdown"), () => exportFile(c, "md", hooks)),
+    item(t("Export as JSON", "Xuất ra JSON"), () => exportFile(c, "json", hooks)),
     item(t("Delete", "Xóa"), () => remove(c, button, hooks), "plain danger"));
   const at = button.getBoundingClientRect();
   box.showPopover({ source: button });
@@ -49,7 +58,8 @@ async function change(id, options, hooks) {
   try {
     await api(pathOf(id), options);
   } catch (err) {
-    $("hint").textContent = err.message;
+    await hooks.changed();
+    return hooks.failed(err);
   }
   await hooks.changed();
 }
@@ -119,7 +129,7 @@ async function withData(all) {
 }
 
 // exportFile lets the browser save a conversation as a file.
-async function exportFile(c, kind) {
+async function exportFile(c, kind, hooks) {
   const media = { html: "text/html", json: "application/json", md: "text/markdown" }[kind];
   try {
     const all = await api(pathOf(c.id) + { html: "?html=true", json: "?tree=true", md: "" }[kind]);
@@ -130,6 +140,6 @@ async function exportFile(c, kind) {
     el("a", { href, download: name }).click();
     setTimeout(() => URL.revokeObjectURL(href), 10_000);
   } catch (err) {
-    $("hint").textContent = err.message;
+    hooks.failed(err);
   }
 }

@@ -1,19 +1,15 @@
 // Code that the pages for engineers share: the frame, the states of loading and failure, small
 // elements.
 
-import { $, api, el, storedValue, keep, number, setupPath, showLinks, t, themeWords, toggleTheme, translate } from "/static/app.js";
+import { $, api, el, storedValue, keep, number, setupPath, t } from "/static/app.js";
+import { loadList, setUpFrame } from "/static/frame.js";
 import { reason } from "/static/reasons.js";
 
-// frame prepares the page: its language, its theme, its links to other pages and the mark of its own.
+// frame prepares the page: the frame around it, and its title.
 export function frame(title) {
-  translate();
   document.title = `${title} · Molar`;
-  $("theme").addEventListener("click", toggleTheme);
-  $("theme").title = themeWords();
-  for (const a of document.querySelectorAll(".top nav a")) {
-    if (a.pathname === location.pathname) a.setAttribute("aria-current", "page");
-  }
-  showLinks();
+  setUpFrame();
+  loadList();
 }
 
 // say sets the status text that screen readers announce.

@@ -127,7 +127,7 @@ const request = async (from) => {
 function take(doc) {
   next = doc.next ?? 0;
   add(doc.parts);
-  $("more").replaceChildren(...next ? [el("button", { type: "button", on: { click: () => load(next) } }, t("Show more of the document", "Xem tiếp tài liệu"))] : []);
+  $("further").replaceChildren(...next ? [el("button", { type: "button", on: { click: () => load(next) } }, t("Show more of the document", "Xem tiếp tài liệu"))] : []);
 }
 
 // load shows the document from a part on, and reports whether it could.
@@ -136,7 +136,7 @@ async function load(from) {
     take(await request(from));
     return true;
   } catch (err) {
-    $("more").append(note(words(err), "bad", { role: "alert" }));
+    $("further").append(note(words(err), "bad", { role: "alert" }));
     return false;
   }
 }

@@ -21,14 +21,14 @@ export async function explain(turn, from) {
   };
   close = () => {
     panel.remove();
-    $("chat").classList.remove("explains");
+    $("shell").classList.remove("explains");
     document.removeEventListener("keydown", byKey, true);
     close = () => null;
     if (from.isConnected) from.focus();
   };
   document.addEventListener("keydown", byKey, true);
-  $("chat").append(panel);
-  $("chat").classList.add("explains");
+  $("shell").append(panel);
+  $("shell").classList.add("explains");
   shut.focus();
   try {
     body.replaceChildren(...parts(await api(`/v1/turns/${encodeURIComponent(turn)}`), turn));
