@@ -1,7 +1,7 @@
 // The parts of the chat page around the conversation: the box where questions are typed, with
 // drafts; the list of conversations; the choice of the assistant; the steps of the first run.
 
-import { $, allows, api, el, icon, keep, me, storedValue, language, number, setupPath, t, themeWords, toggleTheme, when } from "/static/app.js";
+import { $, allows, api, el, icon, keep, me, storedValue, language, setupPath, t, themeWords, toggleTheme, when } from "/static/app.js";
 
 const form = $("form");
 const input = $("question");
@@ -328,24 +328,6 @@ async function listAssistants() {
   $("assistants").replaceChildren(...[...model.options].map(item), by);
   const setup = await api(setupPath(model.value)).catch(() => null);
   if (setup?.model) by.append(t(`Answers come from ${setup.model} (${setup.provider}). `, `Trả lời bằng ${setup.model} (${setup.provider}). `), ...operates ? [el("a", { href: "/config" }, t("Choose another model", "Chọn mô hình khác"))] : []);
-}
-
-// --- servers that are missing ----------------------------------------------------------------------
-
-let missingServers = new Map(); // the text about each, by name
-
-// showMissing shows in the bar the servers that are missing in this conversation: now alone, or in
-// addition to those shown before if more is true. It returns the new names.
-export function showMissing(now, more = false) {
-  const news = [...now.keys()].filter((name) => !missingServers.has(name));
-  missingServers = new Map(more ? [...missingServers, ...now] : now);
-  const [first] = missingServers.keys();
-  $("missing").hidden = missingServers.size === 0;
-  if (!missingServers.size) return [];
-  $("missing").lastElementChild.textContent = missingServers.size === 1 ? t(`${first} is missing`, `thiếu ${first}`) : t(`${number(missingServers.size)} servers are missing`, `thiếu ${number(missingServers.size)} máy chủ`);
-  $("missing-why").replaceChildren(...[...missingServers.values()].map((text) => el("p", {}, text)),
-    ...operates ? [el("a", { href: "/tools" }, t("See the tools page", "Xem trang công cụ"))] : []);
-  return news;
 }
 
 // --- the state of the host: the answering model, what the reader can do --------------------------------
