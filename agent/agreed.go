@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"molar/agent/answer"
 	"molar/agent/prompts"
 	"molar/schemas"
 	"molar/toolhandler"
@@ -14,7 +15,7 @@ import (
 // keeps its answer valid.
 func (w *task) tell(text string) error {
 	if w.turn.wantsJSON() {
-		return w.out.Warn(text)
+		return w.out.Warn(answer.CodeNotice, text)
 	}
 	w.out.StartParagraph()
 	return w.out.Say(text)
@@ -38,10 +39,10 @@ func (a *Agent) requestApproval(ctx context.Context, w *task, e *ending) error {
 		return w.tell(notice)
 	}
 	if err := pending.Keep(ctx, a.pausesOf(w), w.turn.Owner, w.turn.ConversationID, notice, a.cfg.Now()); err != nil {
-		return w.out.Warn("the calls pending approval could not be stored, so they cannot be approved: " + err.Error())
+		return w.out.Warn(answer.CodeNotKept, "the calls pending approval could not be stored, so they cannot be approved: "+err.Error())
 	}
 	if err := a.hold(ctx, w, e.question.lang, pending); err != nil {
-		return w.out.Warn("the calls pending approval could not be shown to their approvers: " + err.Error())
+		return w.out.Warn(answer.CodeNotKept, "the calls pending approval could not be shown to their approvers: "+err.Error())
 	}
 	return w.tell(notice)
 }

@@ -1,10 +1,12 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
 
+	"molar/agent/offer"
 	"molar/agent/prompts"
 	"molar/agent/subject"
 	"molar/schemas"
@@ -20,12 +22,24 @@ type Prompts interface {
 	Prompt(ctx context.Context, who schemas.Caller, owner, server, name string, args map[string]string) ([]schemas.Message, error)
 }
 
-// Prompts lists the prompts that a question of who asks may name, for completion.
+// Prompts lists the prompts that a question of who asks may name.
 func (a *Agent) Prompts(ctx context.Context, who schemas.Caller) []schemas.Prompt {
 	if a.cfg.Prompts == nil {
 		return nil
 	}
 	return a.cfg.Prompts.Prompts(ctx, who)
+}
+
+// PromptsOf lists those of them that an assistant has a use for: the host's own, and those of servers whose
+// tools it may call. "" is the default assistant.
+func (a *Agent) PromptsOf(ctx context.Context, who schemas.Caller, assistant string) []schemas.Prompt {
+	chosen, ok := a.assistants[cmp.Or(assistant, a.cfg.Default)]
+	if !ok {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(a.Prompts(ctx, who)), func(p schemas.Prompt) bool {
+		return p.Server != schemas.MemoryServer && p.Server != schemas.ToolServer && !offer.Globs(chosen.Tools).MayNeed(p.Server)
+	})
 }
 
 // expand replaces a question such as "/record 42" by the text of the prompt. A slash word that

@@ -120,7 +120,7 @@ func (a *Agent) runCalls(ctx context.Context, w *task, reply *Reply, o *offer.Of
 	w.results.Limit(a.resultBytes(ctx, w, len(hostCalls)))
 	w.said(reply.Message())
 	results, err := a.execute(ctx, w, hostCalls, o.Handler, progress)
-	progress.rounds = append(progress.rounds, schemas.Round{Said: reply.Message(), Results: results})
+	progress.rounds = append(progress.rounds, schemas.NewRound(reply.Message(), results))
 	if err != nil {
 		return false, err
 	}
@@ -159,7 +159,7 @@ func (a *Agent) runApproved(ctx context.Context, w *task, approved pendingCalls,
 	w.results.Limit(a.resultBytes(ctx, w, len(approved)))
 	w.said(message)
 	results, err := a.execute(ctx, w, approved.Calls(), o.Handler, progress)
-	progress.rounds = append(progress.rounds, schemas.Round{Said: message, Results: results})
+	progress.rounds = append(progress.rounds, schemas.NewRound(message, results))
 	o.Grow(results)
 	ask.messages = slices.Concat(ask.messages, a.roundMessages(w, message, results))
 	ask.round++
@@ -316,7 +316,7 @@ func (a *Agent) listen(ctx context.Context, w *task, req *providers.Request, qui
 		reply.Add(chunk)
 		if chunk.Switched != nil && (progress.served == nil || *progress.served != *chunk.Switched) {
 			progress.served = chunk.Switched
-			if err := w.out.Warn(fmt.Sprintf("%s answers instead: %s", chunk.Switched.Provider, chunk.Switched.Why)); err != nil {
+			if err := w.out.WarnOfHost(answer.CodeModelReplaced, "", fmt.Sprintf("%s answers instead: %s", chunk.Switched.Provider, chunk.Switched.Why)); err != nil {
 				return reply, err
 			}
 		}
@@ -356,7 +356,7 @@ func (a *Agent) warnLeftOut(w *task, progress *outcome) error {
 			continue
 		}
 		progress.leftOut = append(progress.leftOut, tool.Name)
-		if err := w.out.Warn(fmt.Sprintf("the client's tool %s is %s", tool.Name, out[tool.Name])); err != nil {
+		if err := w.out.Warn(answer.CodeLeftOut, fmt.Sprintf("the client's tool %s is %s", tool.Name, out[tool.Name])); err != nil {
 			return err
 		}
 	}
@@ -392,10 +392,10 @@ func (a *Agent) endRounds(w *task, progress *outcome) error {
 	switch progress.finish {
 	case providers.FinishContentFilter:
 		progress.withheld = true
-		return w.out.Warn("the model's service withheld the whole answer, so nothing is saved; ask in another way")
+		return w.out.Warn(answer.CodeNoAnswer, "the model's service withheld the whole answer, so nothing is saved; ask in another way")
 	case providers.FinishLength:
 		progress.withheld = true
-		return w.out.Warn("the answer was cut before its first word, so nothing is saved; allow more tokens")
+		return w.out.Warn(answer.CodeNoAnswer, "the answer was cut before its first word, so nothing is saved; allow more tokens")
 	}
 	return &providers.Error{
 		Kind: providers.KindIncomplete, Provider: w.route.Provider.Name(), Model: w.route.Model,

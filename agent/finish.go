@@ -81,7 +81,7 @@ func (a *Agent) save(ctx context.Context, w *task, record memory.Record, done *a
 	done.Saved = true
 	w.out.Mark("9.1", "Turn saved to memory")
 	if err := w.keeper.Unkept(); err != nil {
-		if err := w.out.Warn(err.Error()); err != nil {
+		if err := w.out.Warn(answer.CodeNotKept, err.Error()); err != nil {
 			return err
 		}
 	}

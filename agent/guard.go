@@ -233,7 +233,7 @@ func (a *Agent) notify(w *task, q question, kinds []string) (string, error) {
 	w.out.Mark("2.2", "Emergency notice", "kinds", strings.Join(kinds, ", "))
 	text := subject.Notice(w.guard.Topic(), kinds, q.lang)
 	if w.turn.wantsJSON() && !subject.Deciding(w.guard.Topic(), kinds).Ends {
-		return text, w.out.Warn(text)
+		return text, w.out.Warn(answer.CodeNotice, text)
 	}
 	return text, w.out.Notice(text)
 }

@@ -28,7 +28,7 @@ func (a *Agent) pause(ctx context.Context, w *task, e *ending) error {
 		}
 	}
 	if err := a.keep(ctx, w, e); err != nil {
-		if err := w.out.Warn("the paused turn could not be stored; it will continue from the messages that the client sends: " + err.Error()); err != nil {
+		if err := w.out.Warn(answer.CodeNotKept, "the paused turn could not be stored; it will continue from the messages that the client sends: "+err.Error()); err != nil {
 			return err
 		}
 	}

@@ -125,7 +125,7 @@ func (a *Agent) readMentions(ctx context.Context, w *task, q *question) ([]Attac
 		return nil, ctx.Err()
 	case err != nil:
 		q.reply = func(lang string) string { return prompts.Unreadable(lang, unread) }
-		return nil, w.out.Warn(err.Error())
+		return nil, w.out.Warn(answer.CodeFileUnread, err.Error())
 	}
 	return attached, nil
 }
@@ -136,7 +136,7 @@ func (a *Agent) attach(ctx context.Context, w *task, q question, attached []Atta
 	read, warnings := a.readDocuments(ctx, w, q.message.Parts)
 	attached, more := a.readAttached(ctx, w, attached)
 	for _, text := range append(warnings, more...) {
-		if err := w.out.Warn(text); err != nil {
+		if err := w.out.Warn(answer.CodeFileUnread, text); err != nil {
 			return q, err
 		}
 	}
@@ -167,7 +167,7 @@ func (a *Agent) attach(ctx context.Context, w *task, q question, attached []Atta
 	}
 	for i, result := range results {
 		if result = w.results.Hold(result, largest); result.Cut != nil && w.route.Offline { // nobody reads on
-			if err := w.out.Warn(fmt.Sprintf("%s is longer than the %d bytes that a model is shown of it; the rest is left out", result.ToolName, largest)); err != nil {
+			if err := w.out.Warn(answer.CodeFileUnread, fmt.Sprintf("%s is longer than the %d bytes that a model is shown of it; the rest is left out", result.ToolName, largest)); err != nil {
 				return q, err
 			}
 		}

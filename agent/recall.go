@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"molar/agent/answer"
 	"molar/agent/memory"
 	"molar/agent/subject"
 	"molar/schemas"
@@ -155,7 +156,7 @@ func (a *Agent) withoutMemory(ctx context.Context, w *task, first First, err err
 	w.keeper.GiveUp()
 	w.out.Trace.Memory("unreachable: " + err.Error())
 	if w.turn.ReadOnly {
-		return w.out.Warn("the conversation could not be read, so this turn runs without memory: " + err.Error())
+		return w.out.WarnOfHost(answer.CodeStoreDown, "", "the conversation could not be read, so this turn runs without memory: "+err.Error())
 	}
 	return w.out.Lose("the conversation could not be read, so this turn runs without memory and is not saved: " + err.Error())
 }

@@ -187,11 +187,11 @@ func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, k *kee
 	}})
 	for _, text := range t.Warnings {
 		if err == nil {
-			err = out.Warn(text)
+			err = out.Warn(answer.CodeLeftOut, text)
 		}
 	}
 	if leftOut && err == nil {
-		err = out.Warn("the client's system text is left out: the assistant keeps to a subject (client_system: below lets it in)")
+		err = out.Warn(answer.CodeLeftOut, "the client's system text is left out: the assistant keeps to a subject (client_system: below lets it in)")
 	}
 	return w, err
 }

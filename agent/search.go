@@ -70,7 +70,7 @@ func (a *Agent) lookUp(ctx context.Context, w *task, q question, past recalled, 
 	case err != nil:
 		return found, err
 	case out.Looked == prompts.LookedFailed:
-		return found, w.out.Warn(prompts.Unlooked(q.lang))
+		return found, w.out.Warn(answer.CodeNoSources, prompts.Unlooked(q.lang))
 	case out.Result == nil:
 		return found, nil
 	}

@@ -36,7 +36,7 @@ func (a *Agent) stream(ctx context.Context, w *task, lang string, req *providers
 			}
 			pass.Chunk(chunk)
 			if chunk.Warning != "" && !req.Pass.IsSmall() {
-				if err := w.out.Warn(chunk.Warning); err != nil {
+				if err := w.out.WarnOfHost(answer.CodeBudgetLow, "", chunk.Warning); err != nil {
 					yield(providers.Chunk{}, err)
 					return
 				}

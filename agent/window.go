@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"molar/agent/answer"
 	"molar/agent/offer"
 	"molar/providers"
 	"molar/schemas"
@@ -212,7 +213,7 @@ func (a *Agent) reportUnfit(ctx context.Context, w *task, o *offer.Offer) error 
 		}
 		text := fmt.Sprintf("there is no room to offer the tool %s, as with it the tools take about %d of %d tokens; the model may call it without having seen all of its arguments: %s",
 			tool.Name, all, most, windowAdvice)
-		if err := w.out.Warn(text); err != nil {
+		if err := w.out.WarnOfHost(answer.CodeNoRoom, "", text); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -82,6 +83,9 @@ type Lease struct {
 type Round struct {
 	Said    Message      `json:"said"`
 	Results []ToolResult `json:"results,omitempty"`
+	// TookMS are the durations of the calls in milliseconds, in the order of Results; empty if they are
+	// not known.
+	TookMS []int64 `json:"took_ms,omitempty"`
 	// Passages are the texts that code put before the question: what it looked up for it in the
 	// operator's own texts. Only the first round has them; one of a turn without calls has nothing
 	// else.
@@ -94,6 +98,18 @@ type Round struct {
 	Question []Origin `json:"question,omitempty"`
 	// Unanswered is why the turn has no answer, if it has none; only the first round has it.
 	Unanswered Unanswered `json:"unanswered,omitempty"`
+}
+
+// NewRound returns a round with the results of its calls and their durations. A duration below a
+// millisecond counts as one.
+func NewRound(said Message, results []ToolResult) Round {
+	r := Round{Said: said, Results: results}
+	if slices.ContainsFunc(results, func(one ToolResult) bool { return one.Duration > 0 }) {
+		for _, one := range results {
+			r.TookMS = append(r.TookMS, (one.Duration + time.Millisecond - 1).Milliseconds())
+		}
+	}
+	return r
 }
 
 // Unanswered is why a question has no answer.

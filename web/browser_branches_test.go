@@ -16,7 +16,7 @@ const read = `[...document.querySelectorAll(".user:not([hidden])")].map((m) => m
 // press returns a script that clicks a button of a question by its label.
 func press(question, label string) string {
 	return `[...document.querySelectorAll(".user:not([hidden])")].find((m) => m.querySelector(".text").textContent === "` + question + `")
-		.querySelectorAll(".actions button").forEach((b) => { if (b.textContent === "` + label + `") b.click(); })`
+		.querySelectorAll(".actions button").forEach((b) => { if (b.ariaLabel === "` + label + `") b.click(); })`
 }
 
 // parents returns the parents that the turns named, "newest" for a turn that named none.
@@ -51,14 +51,14 @@ func TestChatPage_Branches(t *testing.T) {
 	j.ask(" anew")
 	j.sees(idle, read+` === "one anew 2/2"`)
 	j.shot("edited")
-	eval[any](j, press("one anew", "‹"))
+	eval[any](j, press("one anew", "The version before"))
 	j.sees(read + ` === "one 1/2, two, three"`)
 	j.shot("old-version")
 	j.ask("four")
 	j.sees(idle, read+` === "one 1/2, two, three, four"`)
 	j.do(chromedp.Reload())
 	j.sees(read + ` === "one 1/2, two, three, four"`) // the newest branch
-	eval[any](j, press("one", "›"))
+	eval[any](j, press("one", "The next version"))
 	j.sees(read + ` === "one anew 2/2"`)
 	j.ask("five")
 	j.sees(idle, read+` === "one anew 2/2, five"`)
@@ -84,7 +84,7 @@ func TestChatPage_Branches(t *testing.T) {
 // one.
 func TestChatPage_EditAndAskAgain(t *testing.T) {
 	t.Parallel()
-	const askAgain = `[...[...document.querySelectorAll(".assistant:not([hidden])")].at(-1).querySelectorAll(".actions button")].find((b) => b.textContent === "Ask again").click()`
+	const askAgain = `[...[...document.querySelectorAll(".assistant:not([hidden])")].at(-1).querySelectorAll(".actions button")].find((b) => b.ariaLabel === "Ask again").click()`
 	j := newJourney(t, "en", newChatHost())
 	j.do(chromedp.Navigate(j.url + "/"))
 	eval[any](j, `const m = document.getElementById("model"); m.value = "home"; m.dispatchEvent(new Event("change"))`)

@@ -230,7 +230,7 @@ func TestChatPage_Conversations(t *testing.T) {
 	j.do(chromedp.SendKeys("#search", "wisdom"))
 	j.sees(`document.querySelectorAll("#list li").length === 1`)
 	j.do(chromedp.Click("#list a"))
-	j.sees(`location.hash === "#k2"`, `document.querySelectorAll(".message").length === 2`, `document.querySelector(".assistant table")`, `document.querySelector(".call .time").textContent === "done"`)
+	j.sees(`location.hash === "#k2"`, `document.querySelectorAll(".message").length === 2`, `document.querySelector(".assistant table")`, `document.querySelector(".call .time").textContent === "1.2 s"`)
 	j.do(chromedp.Click("#list li button"))
 	j.sees(`document.querySelector("#more:popover-open button")`)
 	j.shot("menu")

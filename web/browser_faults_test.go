@@ -19,14 +19,14 @@ func TestChatPage_Faults(t *testing.T) {
 	j := newJourney(t, "en", host)
 	j.do(chromedp.Navigate(j.url + "/"))
 	for asked, want := range map[string]string{
-		"fail":             "The model's service cannot be reached. Is it running?",
+		"fail":             "The model's service cannot be reached.",
 		"fail, status 500": "The model's service answered with an error",
 		"fail, status 503": "The model's service has too much to do now",
 		"no search":        "This assistant cannot search the web",
-		"fail key":         "The model's service refused the key. Check it on the settings page",
-		"fail model":       "Choose another one on the settings page",
-		"fail long":        "Shorten it, or begin a new conversation",
-		"busy":             "Wait until that answer is there",
+		"fail key":         "The model's service refused the key.",
+		"fail model":       "does not have this model",
+		"fail long":        "too long for the model",
+		"busy":             "being answered elsewhere",
 	} {
 		eval[any](j, `document.getElementById("new").click(); document.getElementById("question").value = ""`)
 		j.ask(asked)
@@ -47,7 +47,7 @@ func TestChatPage_StoreDown(t *testing.T) {
 	host.down = agent.ErrUnavailable
 	j := newJourney(t, "en", host)
 	j.do(chromedp.Navigate(j.url + "/#k1"))
-	j.sees(`document.querySelector("#list .bad")?.textContent.includes("Check that “molar mcp” and its database run")`,
+	j.sees(`document.querySelector("#list .bad")?.textContent.includes("The store of conversations cannot be reached")`,
 		`document.querySelector("#log .problem")?.textContent.includes("The store of conversations cannot be reached")`)
 	j.shot("store-down")
 	j.do(chromedp.SendKeys("#question", "still here"))

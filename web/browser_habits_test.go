@@ -60,7 +60,7 @@ func TestChatPage_Queue(t *testing.T) {
 	if diff := cmp.Diff([]string{"hold one", "and two", "hold again"}, j.host.questions()); diff != "" {
 		t.Error(diff)
 	}
-	eval[any](j, `document.getElementById("question").value = ""; [...document.querySelectorAll(".actions button")].find((b) => b.textContent === "Continue").click()`)
+	eval[any](j, `document.getElementById("question").value = ""; [...document.querySelectorAll(".actions button")].find((b) => b.ariaLabel === "Continue").click()`)
 	j.sees(idle, `document.querySelectorAll(".assistant").length === 4`, `[...document.querySelectorAll(".user .text")].at(-1).textContent === "Go on where you stopped."`)
 }
 

@@ -107,7 +107,10 @@ func (h *chatHost) config(t *testing.T) web.Config {
 			defer h.mu.Unlock()
 			return h.file
 		},
-		Prompts: func(context.Context, schemas.Caller) []schemas.Prompt {
+		Prompts: func(_ context.Context, _ schemas.Caller, assistant string) []schemas.Prompt {
+			if assistant == "home" { // it may call no tool of this server
+				return nil
+			}
 			return []schemas.Prompt{
 				{Name: "record", Server: "sdi", Description: "Show one record", Arguments: []schemas.PromptArgument{{Name: "uuid", Required: true}}},
 				{Name: "report", Server: "sdi", Description: "Write a report"},
@@ -158,7 +161,7 @@ func (h *chatHost) answer(ctx context.Context, turn agent.Turn, yield func(answe
 	gone := h.gone
 	h.mu.Unlock()
 	for _, name := range gone {
-		yield(answer.Event{Kind: answer.KindWarning, Code: answer.CodeServerMissing, Server: name, Text: fmt.Sprintf("tools are missing: server %q failed: connection refused", name)})
+		yield(answer.Event{Kind: answer.KindWarning, Code: answer.CodeServerMissing, Server: name, Lasting: true, Text: fmt.Sprintf("tools are missing: server %q failed: connection refused", name)})
 	}
 	reply, err := h.say(ctx, turn, asked, yield)
 	if errors.Is(err, agent.ErrBusy) || errors.Is(err, agent.ErrSearch) { // these errors end a turn before its question is recorded
@@ -521,6 +524,7 @@ func rounds(before string, c schemas.ToolCall) json.RawMessage {
 			{Kind: schemas.PartText, Text: before}, {Kind: schemas.PartCall, Call: &c},
 		}},
 		Results: []schemas.ToolResult{{ToolName: "search", ID: c.ID, Output: json.RawMessage(`{"found":3}`)}},
+		TookMS:  []int64{1234},
 	}})
 	if err != nil {
 		panic(err)

@@ -149,7 +149,7 @@ func (s *server) toolOperations() []wire.Operation {
 			Errors: []int{400},
 		},
 		{Method: "GET", Path: "/v1/servers", Tag: tagServers, Scope: "chat or admin", Summary: "List the MCP servers with their state and its reason", Answer: serverList{}},
-		{Method: "GET", Path: "/v1/prompts", Tag: tagServers, Scope: "chat or admin", Summary: "List the servers' prompts, which a question can name after a slash", Answer: promptList{}},
+		{Method: "GET", Path: "/v1/prompts", Tag: tagServers, Scope: "chat or admin", Summary: "List the servers' prompts, which a question can name after a slash", Query: []wire.Parameter{{"assistant", "the name of the assistant; without it the default one"}}, Answer: promptList{}},
 		{Method: "GET", Path: "/v1/setup", Tag: tagProbes, Scope: "chat or admin", Summary: "Which model would answer a question, how many servers are attached and, for operators, the state of the config file", Answer: setupObject{}, Query: []wire.Parameter{
 			{"assistant", "the assistant of the question"}, {"provider", "the provider that the question names"}, {"model", "the model that the question names"},
 		}},

@@ -13,8 +13,9 @@ import (
 
 // Hints are functions whose results the pages show to help a person.
 type Hints struct {
-	// Prompts lists the prompts that a question of who asks may name after a slash; nil means none.
-	Prompts func(ctx context.Context, who schemas.Caller) []schemas.Prompt
+	// Prompts lists the prompts that the page offers after a slash for a question of who asks to an
+	// assistant; "" is the default one. Nil means none.
+	Prompts func(ctx context.Context, who schemas.Caller, assistant string) []schemas.Prompt
 	// Provider returns the provider and the model that would answer a question now, and the
 	// reason, or an error if none can; nil means that they are unknown.
 	Provider func(ctx context.Context, q Selection) (name, model, why string, err error)

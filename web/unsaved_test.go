@@ -17,7 +17,7 @@ import (
 func unsaved() (known, end answer.Event) {
 	end = done()
 	end.Done.Saved, end.Done.Unsaved, end.Done.Warnings = false, true, []string{"not saved: disk full"}
-	return answer.Event{Kind: answer.KindWarning, Text: "not saved: disk full", Unsaved: true}, end
+	return answer.Event{Kind: answer.KindWarning, Code: answer.CodeStoreDown, Text: "not saved: disk full", Lasting: true, Unsaved: true}, end
 }
 
 // lastMolar returns the molar object of the last chunk of a stream.

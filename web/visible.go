@@ -55,7 +55,7 @@ func (s *server) promptsFor(r *http.Request) []schemas.Prompt {
 	if s.Hints.Prompts == nil {
 		return nil
 	}
-	prompts := s.Hints.Prompts(r.Context(), turns.CallerOf(httpguard.PrincipalOf(r.Context())))
+	prompts := s.Hints.Prompts(r.Context(), turns.CallerOf(httpguard.PrincipalOf(r.Context())), r.URL.Query().Get("assistant"))
 	if limits(r) == nil {
 		return prompts
 	}

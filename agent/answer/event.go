@@ -54,16 +54,45 @@ const (
 	// KindSources lists the sources of the answer: Sources is set. Their text form
 	// has been yielded as KindText, if the client did not ask for JSON.
 	KindSources Kind = "sources"
-	// KindWarning is something that the person should know: Text is set, Unsaved if the store
-	// failed, and Code if clients treat it specially.
+	// KindWarning is something that the person should know: Code and Text are set, Unsaved if the
+	// store failed, Lasting if it is about the host, and Server if it is about a server.
 	KindWarning Kind = "warning"
 	// KindDone is the last event of a successful turn: Done is set.
 	KindDone Kind = "done"
 )
 
-// CodeServerMissing is the code of a warning that the tools of Server are missing. Each turn that
-// may need them repeats it: a client that shows a whole conversation should show it once.
-const CodeServerMissing = "server_missing"
+// A Code says what a warning is about.
+type Code string
+
+// The codes of warnings about the host, which have [Event.Lasting].
+const (
+	// CodeServerMissing: the tools of Server are missing.
+	CodeServerMissing Code = "server_missing"
+	// CodeStoreDown: the store of conversations does not answer.
+	CodeStoreDown Code = "store_down"
+	// CodeModelReplaced: another model answers than the one that was to.
+	CodeModelReplaced Code = "model_replaced"
+	// CodeBudgetLow: most of a budget is used.
+	CodeBudgetLow Code = "budget_low"
+	// CodeNoRoom: a tool is too large to be offered to this model.
+	CodeNoRoom Code = "no_room"
+)
+
+// The codes of warnings about one answer.
+const (
+	// CodeLeftOut: a part of the request is left out, such as a tool of the client.
+	CodeLeftOut Code = "left_out"
+	// CodeFileUnread: a file or resource of the question is not read, or only in part.
+	CodeFileUnread Code = "file_unread"
+	// CodeNoSources: nothing could be looked up.
+	CodeNoSources Code = "no_sources"
+	// CodeNoAnswer: the answer was withheld or cut as a whole.
+	CodeNoAnswer Code = "no_answer"
+	// CodeNotKept: something of the turn could not be stored.
+	CodeNotKept Code = "not_kept"
+	// CodeNotice is a text of the host that would have made the JSON of the answer invalid.
+	CodeNotice Code = "notice"
+)
 
 // An Event is something that happened in a turn.
 type Event struct {
@@ -73,8 +102,12 @@ type Event struct {
 	Text string
 	// Refusal marks a text of the host, such as a guardrail's refusal, which the client gets instead of
 	// the JSON value that it asked for.
-	Refusal  bool
-	Code     string
+	Refusal bool
+	Code    Code
+	// Lasting is set on a warning about the state of the host, which goes on after this answer. Each
+	// turn that it concerns repeats it: a client that shows a whole conversation should show it once,
+	// until a turn comes without it.
+	Lasting  bool
 	Unsaved  bool
 	Call     *schemas.ToolCall
 	Server   string

@@ -225,23 +225,27 @@ func isAttached(tool schemas.Tool) bool {
 	return tool.Server != "" && tool.Server != schemas.ToolServer
 }
 
-// Warn reports to the person and the log something that did not stop the turn.
-func (s *Speaker) Warn(text string) error {
-	s.log.Warn(text, "turn", s.turnID)
-	return s.Emit(Event{Kind: KindWarning, Text: text})
+// Warn reports to the person and the log something about this answer that did not stop the turn.
+func (s *Speaker) Warn(code Code, text string) error {
+	return s.warn(Event{Code: code, Text: text})
 }
 
-// Miss warns that the tools of a server are missing.
-func (s *Speaker) Miss(server, text string) error {
-	s.log.Warn(text, "turn", s.turnID)
-	return s.Emit(Event{Kind: KindWarning, Code: CodeServerMissing, Server: server, Text: text})
+// WarnOfHost reports a state of the host that goes on after this answer; server is empty if it is not
+// about one server.
+func (s *Speaker) WarnOfHost(code Code, server, text string) error {
+	return s.warn(Event{Code: code, Server: server, Text: text, Lasting: true})
 }
 
 // Lose warns that the store failed, so that the turn will not be saved.
 func (s *Speaker) Lose(text string) error {
 	s.lost = true
-	s.log.Warn(text, "turn", s.turnID)
-	return s.Emit(Event{Kind: KindWarning, Text: text, Unsaved: true})
+	return s.warn(Event{Code: CodeStoreDown, Text: text, Lasting: true, Unsaved: true})
+}
+
+func (s *Speaker) warn(e Event) error {
+	e.Kind = KindWarning
+	s.log.Warn(e.Text, "turn", s.turnID)
+	return s.Emit(e)
 }
 
 // Answer returns the text of the answer so far. It may be called concurrently with the turn.

@@ -321,7 +321,7 @@ func (c *Chooser) missing(out *answer.Speaker, globs Globs, servers []schemas.Se
 			reason += ": " + s.Reason
 		}
 		out.Trace.Withheld(s.Name+"__*", reason)
-		if err := out.Miss(s.Name, "tools are missing: "+reason); err != nil {
+		if err := out.WarnOfHost(answer.CodeServerMissing, s.Name, "tools are missing: "+reason); err != nil {
 			return err
 		}
 	}

@@ -99,7 +99,7 @@ func (p *port) hints() web.Hints {
 			now := p.files.read()
 			return web.ConfigFile{Path: p.configFile(), Faults: now.faults, NeedsRestart: now.restart, Offer: p.offer()}
 		},
-		Prompts:  p.Agent.Prompts,
+		Prompts:  p.Agent.PromptsOf,
 		Provider: p.answers,
 	}
 }

@@ -58,7 +58,7 @@ type streamLine struct {
 	Version  int                 `json:"version,omitempty"` // on the first line
 	Step     string              `json:"step,omitempty"`
 	Text     string              `json:"text,omitempty"`
-	Code     string              `json:"code,omitempty"`
+	Code     answer.Code         `json:"code,omitempty"`
 	Call     *schemas.ToolCall   `json:"call,omitempty"`
 	Server   string              `json:"server,omitempty"`
 	ToolName string              `json:"toolName,omitempty"`

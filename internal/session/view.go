@@ -62,7 +62,7 @@ func (v *turnView) event(e answer.Event) error {
 		if v.s.reported[e.Text] {
 			break
 		}
-		v.s.reported[e.Text] = e.Code == answer.CodeServerMissing
+		v.s.reported[e.Text] = e.Lasting
 		v.pause()
 		v.s.warn(e.Text)
 	case answer.KindDone:

@@ -13,14 +13,16 @@ import (
 // with a type, sent to clients that ask for events. A whole answer has one molar object for all.
 // at_ms is the time of the event in milliseconds since the beginning of the turn.
 
-// A textNote is a step, a warning or commentary. Code and Server let clients identify a warning.
+// A textNote is a step, a warning or commentary. Code and Server let clients identify a warning; Lasting is
+// set on one about the state of the host, as in [answer.Event].
 type textNote struct {
-	Type   string `json:"type,omitempty"`
-	Code   string `json:"code,omitempty"`
-	Server string `json:"server,omitempty"`
-	AtMS   int64  `json:"at_ms,omitempty"`
-	Step   string `json:"step,omitempty"`
-	Text   string `json:"text"`
+	Type    string      `json:"type,omitempty"`
+	Code    answer.Code `json:"code,omitempty"`
+	Server  string      `json:"server,omitempty"`
+	Lasting bool        `json:"lasting,omitempty"`
+	AtMS    int64       `json:"at_ms,omitempty"`
+	Step    string      `json:"step,omitempty"`
+	Text    string      `json:"text"`
 	// HTML is the HTML of commentary, for clients that ask for HTML.
 	HTML string `json:"html,omitempty"`
 }
@@ -98,7 +100,7 @@ func noteOf(ev answer.Event, id identity, after time.Duration, html string) []by
 	at := after.Milliseconds()
 	switch ev.Kind {
 	case answer.KindStep, answer.KindWarning, answer.KindCommentary, answer.KindReset:
-		note = textNote{Type: string(ev.Kind), Code: ev.Code, Server: ev.Server, AtMS: at, Step: ev.Step, Text: ev.Text, HTML: html}
+		note = textNote{Type: string(ev.Kind), Code: ev.Code, Server: ev.Server, Lasting: ev.Lasting, AtMS: at, Step: ev.Step, Text: ev.Text, HTML: html}
 	case answer.KindToolCall, answer.KindToolResult:
 		n := toolNoteOf(ev, at)
 		n.Type = string(ev.Kind)

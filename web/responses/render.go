@@ -193,7 +193,7 @@ func (r *renderer) note(ev answer.Event) {
 	case answer.KindStep, answer.KindWarning:
 		note := map[string]any{"step": ev.Step, "text": ev.Text, "at_ms": at}
 		if ev.Code != "" {
-			note["code"], note["server"] = ev.Code, ev.Server
+			note["code"], note["server"], note["lasting"] = ev.Code, ev.Server, ev.Lasting
 		}
 		r.emit(Event{Type: "molar:" + string(ev.Kind), Molar: note})
 	case answer.KindProgress, answer.KindLog:

@@ -208,41 +208,44 @@ export function setUpTips() {
 // --- the server ---------------------------------------------------------------------------------
 
 // A Problem is the error of a failed request. advice is a sentence for the reader, detail the
-// server's own message; the message of the error contains both.
+// server's own message; the message of the error contains both. step names what is best done next:
+// "again" (to try once more), "settings", "sign-in", "new" (to begin a new conversation), or "none".
 export class Problem extends Error {
-  constructor(advice, status = 0, code = "", detail = "") {
+  constructor(advice, status = 0, code = "", detail = "", step = "again") {
     super(detail ? `${advice} (${detail})` : advice);
     this.advice = advice;
     this.detail = detail;
     this.status = status;
     this.code = code;
+    this.step = step;
   }
 }
 
-// advice is what the reader can do about a failure, by the code of the server's error.
+// advice is what a failure means for the reader, in both languages, and what is best done next, by the
+// code of the server's error.
 const advice = {
-  invalid_api_key: () => t("This browser may not use the server. Open the link that “molar serve” printed when it started, or ask for a new one by starting it again.", "Trình duyệt này chưa được phép dùng máy chủ. Hãy mở đường dẫn mà “molar serve” đã in khi khởi động, hoặc khởi động lại để có đường dẫn mới."),
-  insufficient_scope: () => t("The key of this browser does not allow that. Use one with the right scope.", "Khóa của trình duyệt này không cho phép việc đó. Hãy dùng khóa có quyền phù hợp."),
-  model_auth: () => t("The model's service refused the key. Check it on the settings page, then ask again.", "Dịch vụ mô hình từ chối khóa. Hãy kiểm tra trong trang cài đặt rồi hỏi lại."),
-  model_unreachable: () => t("The model's service cannot be reached. Is it running? Check it on the settings page, then ask again.", "Không kết nối được với dịch vụ mô hình. Dịch vụ có đang chạy không? Hãy kiểm tra trong trang cài đặt rồi hỏi lại."),
-  model_failed: () => t("The model's service answered with an error. Ask again; if it stays so, look into that service's log or choose another model on the settings page.", "Dịch vụ mô hình báo lỗi. Hãy hỏi lại; nếu vẫn vậy, hãy xem nhật ký của dịch vụ đó hoặc chọn mô hình khác trong trang cài đặt."),
-  model_overloaded: () => t("The model's service has too much to do now. Wait a moment, then ask again.", "Dịch vụ mô hình đang quá tải. Hãy chờ giây lát rồi hỏi lại."),
-  budget_exceeded: () => t("The budget for models is used up. The text below says when it begins anew.", "Ngân sách dành cho mô hình đã dùng hết. Dòng bên dưới cho biết khi nào có ngân sách mới."),
-  model_quota: () => t("The model's service takes no more questions for now: too many were asked, or the quota is used up. Wait a minute, then ask again.", "Dịch vụ mô hình tạm thời không nhận thêm câu hỏi: đã hỏi quá nhiều hoặc hết hạn mức. Hãy chờ một phút rồi hỏi lại."),
-  model_timeout: () => t("The model took too long. Ask again, or choose a smaller model on the settings page.", "Mô hình trả lời quá lâu. Hãy hỏi lại, hoặc chọn mô hình nhỏ hơn trong trang cài đặt."),
-  model_incomplete: () => t("The model broke off in the middle. Ask again.", "Mô hình dừng giữa chừng. Hãy hỏi lại."),
-  model_protocol: () => t("The model's service gave an answer that cannot be read. Check its address on the settings page.", "Không đọc được câu trả lời của dịch vụ mô hình. Hãy kiểm tra địa chỉ của nó trong trang cài đặt."),
-  model_not_found: () => t("That model is not there. Choose another one on the settings page, or install it.", "Không có mô hình này. Hãy chọn mô hình khác trong trang cài đặt, hoặc cài đặt nó."),
-  context_length_exceeded: () => t("The text is too long for the model. Shorten it, or begin a new conversation.", "Văn bản quá dài đối với mô hình. Hãy rút ngắn, hoặc bắt đầu cuộc trò chuyện mới."),
-  request_too_large: () => t("The text is too long to send. Shorten it.", "Văn bản quá dài để gửi. Hãy rút ngắn."),
-  rate_limit_exceeded: () => t("Too many questions at once. Wait a minute, then ask again.", "Quá nhiều câu hỏi cùng lúc. Hãy chờ một phút rồi hỏi lại."),
-  conversation_busy: () => t("This conversation is being answered elsewhere, perhaps in another tab. Wait until that answer is there, then ask again.", "Cuộc trò chuyện này đang được trả lời ở nơi khác, có thể là thẻ khác. Hãy chờ câu trả lời đó xong rồi hỏi lại."),
-  search_unavailable: () => t("This assistant cannot search the web, which it needs. Choose another assistant, or have it set up as told below.", "Trợ lý này không tìm kiếm được trên mạng, là việc nó cần. Hãy chọn trợ lý khác, hoặc nhờ cài đặt như bên dưới."),
-  store_unavailable: () => t("The store of conversations cannot be reached. Check that “molar mcp” and its database run, then ask again.", "Không kết nối được với kho hội thoại. Hãy kiểm tra “molar mcp” và cơ sở dữ liệu rồi hỏi lại."),
-  server_unavailable: () => t("The server takes no more questions at this moment. Ask again soon.", "Máy chủ hiện chưa nhận thêm câu hỏi. Hãy hỏi lại sau giây lát."),
-  answer_not_saved: () => t("The answer could not be saved. Check the database, then ask again.", "Không lưu được câu trả lời. Hãy kiểm tra cơ sở dữ liệu rồi hỏi lại."),
-  turn_interrupted: () => t("The server that was answering is gone. What was stored of its answer stands in the conversation; ask again.", "Máy chủ đang trả lời đã ngừng chạy. Phần trả lời đã lưu kịp nằm trong cuộc trò chuyện; hãy hỏi lại."),
-  shutting_down: () => t("The server is restarting. Ask again in a moment.", "Máy chủ đang khởi động lại. Hãy hỏi lại sau giây lát."),
+  invalid_api_key: ["This browser is not signed in.", "Trình duyệt này chưa đăng nhập.", "sign-in"],
+  insufficient_scope: ["You may not do that with this key.", "Khóa này không cho phép việc đó.", "sign-in"],
+  model_auth: ["The model's service refused the key.", "Dịch vụ mô hình từ chối khóa.", "settings"],
+  model_unreachable: ["The model's service cannot be reached.", "Không kết nối được với dịch vụ mô hình."],
+  model_failed: ["The model's service answered with an error.", "Dịch vụ mô hình báo lỗi."],
+  model_overloaded: ["The model's service has too much to do now.", "Dịch vụ mô hình đang quá tải."],
+  budget_exceeded: ["The budget for models is used up.", "Ngân sách dành cho mô hình đã dùng hết."],
+  model_quota: ["The model's service takes no more questions for now.", "Dịch vụ mô hình tạm thời không nhận thêm câu hỏi."],
+  model_timeout: ["The model took too long.", "Mô hình trả lời quá lâu."],
+  model_incomplete: ["The model broke off in the middle.", "Mô hình dừng giữa chừng."],
+  model_protocol: ["The model's service gave an answer that cannot be read.", "Không đọc được câu trả lời của dịch vụ mô hình.", "settings"],
+  model_not_found: ["The model's service does not have this model.", "Dịch vụ mô hình không có mô hình này.", "settings"],
+  context_length_exceeded: ["The conversation is too long for the model.", "Cuộc trò chuyện quá dài đối với mô hình.", "new"],
+  request_too_large: ["The question or its files are too large to send.", "Câu hỏi hoặc tệp kèm theo quá lớn để gửi.", "none"],
+  rate_limit_exceeded: ["Too many questions at once.", "Quá nhiều câu hỏi cùng lúc."],
+  conversation_busy: ["This conversation is being answered elsewhere, perhaps in another tab.", "Cuộc trò chuyện này đang được trả lời ở nơi khác, có thể là thẻ khác."],
+  search_unavailable: ["This assistant cannot search the web, which it needs.", "Trợ lý này không tìm kiếm được trên mạng, là việc nó cần.", "settings"],
+  store_unavailable: ["The store of conversations cannot be reached.", "Không kết nối được với kho hội thoại."],
+  server_unavailable: ["The server takes no more questions at this moment.", "Máy chủ hiện chưa nhận thêm câu hỏi."],
+  answer_not_saved: ["The answer could not be saved.", "Không lưu được câu trả lời."],
+  turn_interrupted: ["The server that was answering is gone; what was stored stands in the conversation.", "Máy chủ đang trả lời đã ngừng chạy; phần đã lưu nằm trong cuộc trò chuyện."],
+  shutting_down: ["The server is restarting.", "Máy chủ đang khởi động lại."],
 };
 
 export const unreachable = () => navigator.onLine === false
@@ -253,8 +256,11 @@ export const unreachable = () => navigator.onLine === false
 // detail, for the person who repairs the server.
 export function problemOf(error, status = 0) {
   const code = error?.code ?? "";
-  const sentence = advice[code]?.() ?? t("That did not work.", "Không thực hiện được.");
-  return new Problem(sentence, status, code, error?.message ?? "");
+  const [en, vi, step] = advice[code] ?? ["That did not work.", "Không thực hiện được."];
+  const wait = error?.retry_after ?? 0;
+  const from = wait > 1 && new Date(Date.now() + wait * 1000);
+  const at = from && from.toLocaleString(language, { timeStyle: wait < 3600 ? "medium" : "short", ...wait < 43_200 ? {} : { dateStyle: "medium" } });
+  return new Problem(t(en, vi).replace(/\.$/, at ? t(`; ask again at ${at}.`, `; hãy hỏi lại lúc ${at}.`) : "."), status, code, error?.message ?? "", step);
 }
 
 // send makes a request and returns the response, or throws a Problem. body is sent as JSON.

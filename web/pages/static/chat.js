@@ -1,9 +1,9 @@
 // The chat page: it takes questions from the box, sends them and follows their turns, also after a cut
 // connection or a reload.
 
-import { $, Problem, allows, api, el, eventsOf, keep, language, linesOf, me, number, problemOf, send, settings, setupPath, sleep, storedValue, t, unreachable } from "/static/app.js";
+import { $, Problem, allows, api, el, eventsOf, keep, language, linesOf, me, problemOf, send, settings, setupPath, sleep, storedValue, t, unreachable } from "/static/app.js";
 import { drawer, loadList, markHere, setUpFrame, tabs } from "/static/frame.js";
-import { Answer, Tree, announce, loadProse, question as questionBox, setVersions, showMark, showSome, stopTurn, storedAnswer, toEnd } from "/static/view.js";
+import { Answer, Tree, announce, loadProse, noteBox, question as questionBox, setVersions, showMark, showSome, stopTurn, storedAnswer, toEnd } from "/static/view.js";
 
 const form = $("form");
 const input = $("question");
@@ -200,7 +200,7 @@ function onSaved(answer) {
 
 // showFailure shows why there is no answer, and puts the question back into the box.
 function showFailure(answer, problem) {
-  answer.note(problem.advice, "bad", problem.detail);
+  answer.fail(problem);
   if (answer.source) return;
   if (answer.files?.length && answer === running) withFiles((f) => f.setFiles(answer.files));
   for (const m of answer.hiddenMessages ?? []) m.hidden = false;
@@ -233,20 +233,28 @@ function show(chunk, answer) {
   if (piece) answer.text(piece);
   if (!chunk.molar) return;
   answer.molar(chunk.molar);
-  if (answer === running) reportMissing(answer, chunk.molar);
+  if (answer === running) reportLasting(answer, chunk.molar);
   if (chunk.molar.type !== "done") return;
   if (answer === running && (chunk.molar.model || chunk.molar.provider === "offline")) showModel(chunk.molar);
-  if (chunk.molar.provider === "offline") answer.note(t("No model is attached, so this only quotes what the tools found.", "Chưa có mô hình nên đây chỉ là trích dẫn từ công cụ."), "warn");
+  if (chunk.molar.provider === "offline") answer.remark(t("No model is attached, so this only quotes what the tools found.", "Chưa có mô hình nên đây chỉ là trích dẫn từ công cụ."));
   if (chunk.molar.saved && answer === running) onSaved(answer);
-  else if (!chunk.molar.refused && !chunk.molar.saved && !chunk.molar.warnings?.length) answer.note(t("This answer is not saved.", "Câu trả lời này chưa được lưu."));
+  else if (!chunk.molar.refused && !chunk.molar.saved && !answer.remarked) answer.remark(t("This answer is not saved.", "Câu trả lời này chưa được lưu."));
 }
 
-// reportMissing shows which servers are missing: a warning of a turn adds one, and the end of a
-// turn leaves those of that turn alone. Servers that are new in the conversation are announced.
-function reportMissing(answer, { type, code, refused }) {
-  if (code !== "server_missing" && (type !== "done" || refused)) return;
-  const news = showMissing(answer.missing, type !== "done");
-  if (news.length) announce(t(`Servers are missing: ${news.join(", ")}.`, `Thiếu máy chủ: ${news.join(", ")}.`));
+let notices = null; // the module that shows warnings about the host, once one is needed
+
+// showLasting shows warnings about the host in the bar, in place of those shown before, or in addition to
+// them if more is true.
+async function showLasting(now, more = false) {
+  if (!notices && !now.size) return;
+  notices ??= await import("/static/notices.js").catch(() => null);
+  notices?.show(now, more);
+}
+
+// reportLasting shows the warnings about the host as they come, and at the end of a turn those of that
+// turn alone: what it does not repeat is over.
+function reportLasting(answer, { type, lasting, refused }) {
+  if (lasting || type === "done" && !refused) showLasting(answer.lasting, type !== "done");
 }
 
 // follow resumes the stream of a turn after the last event that was received; the turn keeps
@@ -294,7 +302,7 @@ function showLostTurn(answer, err) {
     if (answer === running && answer.conversation) return openConversation(answer.conversation);
     return;
   }
-  answer.note(t("The answer broke off before its end. Ask again.", "Câu trả lời bị ngắt giữa chừng. Vui lòng hỏi lại."), "bad");
+  answer.fail(new Problem(t("The answer broke off before its end.", "Câu trả lời bị ngắt giữa chừng.")));
 }
 
 // rejoin shows the answer that is being written in this conversation: one that ran in the
@@ -310,7 +318,7 @@ function rejoin(pendingQuestion) {
     log.append(background.question, background.box);
     toEnd();
     setRunning(background);
-    showMissing(background.missing);
+    showLasting(background.lasting);
     if (background.paused) settle(background, () => follow(background));
   } else if (earlier) {
     earlierTurns = earlierTurns.filter((n) => n !== earlier);
@@ -354,7 +362,7 @@ function leave() {
   }
   view++;
   hint();
-  showMissing(new Map());
+  showLasting(new Map());
   log.querySelectorAll(".batch, .message, .problem").forEach((m) => m.remove());
 }
 
@@ -501,9 +509,11 @@ async function openConversation(id) {
 }
 
 // showBroken shows why a conversation cannot be shown, and offers to try again.
-const showBroken = (err, id) => log.append(el("div", { className: "problem note bad", role: "alert" },
-  el("p", {}, err.advice, el("small", {}, err.detail)),
-  el("button", { type: "button", on: { click: () => openConversation(id) } }, t("Try again", "Thử lại"))));
+const showBroken = (err, id) => {
+  const box = noteBox(err.advice, "bad", err.detail, el("button", { type: "button", on: { click: () => openConversation(id) } }, t("Try again", "Thử lại")));
+  box.classList.add("problem");
+  log.append(box);
+};
 
 // treeOf begins to read a conversation. It returns the tree and the fields of the first line, such
 // as the assistant.
@@ -744,7 +754,7 @@ function setUpComposer() {
   });
 }
 
-// --- the bar: who answers, what is missing --------------------------------------------------------------
+// --- the bar: who answers --------------------------------------------------------------
 
 // showAssistant shows the selected assistant, its description and its first questions.
 function showAssistant() {
@@ -761,22 +771,6 @@ function showModel({ provider = "", model: name = "", why = "" }) {
   const none = !provider || provider === "offline";
   $("by").textContent = none ? t("no model", "chưa có mô hình") : [name, provider].filter(Boolean).join(" · ");
   $("by").title = none ? why : "";
-}
-
-let missingServers = new Map(); // the text about each, by name
-
-// showMissing shows in the bar the servers that are missing in this conversation: now alone, or in
-// addition to those shown before if more is true. It returns the new names.
-function showMissing(now, more = false) {
-  const news = [...now.keys()].filter((name) => !missingServers.has(name));
-  missingServers = new Map(more ? [...missingServers, ...now] : now);
-  const [first] = missingServers.keys();
-  $("missing").hidden = missingServers.size === 0;
-  if (!missingServers.size) return [];
-  $("missing").lastElementChild.textContent = missingServers.size === 1 ? t(`${first} is missing`, `thiếu ${first}`) : t(`${number(missingServers.size)} servers are missing`, `thiếu ${number(missingServers.size)} máy chủ`);
-  $("missing-why").replaceChildren(...[...missingServers.values()].map((text) => el("p", {}, text)),
-    ...operates ? [el("a", { href: "/tools" }, t("See the tools page", "Xem trang công cụ"))] : []);
-  return news;
 }
 
 // --- the state of the host: the answering model, what the reader can do ----------------------------------

@@ -2,6 +2,7 @@
 // this module when the first one is attached.
 
 import { $, el, icon, number, send, t } from "/static/app.js";
+import { fileChip } from "/static/view.js";
 
 const maxBytes = 20 * 1024 * 1024; // of all files of one question
 let attached = []; // objects with name, type and size, and data (a data URL) or url (of a stored file)
@@ -50,8 +51,7 @@ export function takeFiles() {
 }
 
 function draw() {
-  $("attached").replaceChildren(...attached.map((f, i) => el("li", {},
-    f.type.startsWith("image/") ? el("img", { src: f.data ?? f.url, alt: "" }) : null, el("span", {}, f.name),
+  $("attached").replaceChildren(...attached.map((f, i) => el("li", {}, fileChip(f),
     el("button", { type: "button", className: "plain small square", "aria-label": t(`Leave out ${f.name}`, `Bỏ ${f.name}`), on: { click: () => { attached.splice(i, 1); draw(); $("question").focus(); } } }, icon("close")))));
 }
 

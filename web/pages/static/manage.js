@@ -103,7 +103,7 @@ function asPage(c, all) {
   page.documentElement.lang = document.documentElement.lang;
   page.head.prepend(el("meta", { charset: "utf-8" }),
     el("meta", { "http-equiv": "Content-Security-Policy", content: "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'" }),
-    el("meta", { name: "viewport", content: "width=device-width" }), el("style", {}, look));
+    el("meta", { name: "viewport", content: "width=device-width" }));
   page.head.querySelector("meta").setAttribute("charset", "utf-8");
   const body = (m) => {
     const box = el("div", { className: m.role }, m.content);
@@ -117,7 +117,8 @@ function asPage(c, all) {
   const file = (f) => (/^data:image\/(png|jpeg|gif|webp);/.test(f.data ?? "") ? el("img", { src: f.data, alt: f.name }) : el("p", {}, f.name));
   const sources = (m) => m.sources?.length && el("ul", {}, m.sources.map((s) => el("li", {}, /^https?:/.test(s.url) ? el("a", { href: s.url, rel: "noopener noreferrer nofollow" }, sourceText(s)) : sourceText(s))));
   page.body.append(el("main", {}, el("h1", {}, c.title), ...all.messages.map((m) => el("section", {}, el("h2", {}, headingOf(m)), ...(m.files ?? []).map(file), body(m), sources(m)))));
-  return `<!doctype html>\n${page.documentElement.outerHTML}\n`;
+  // The style is put in as text: as an element it would be refused, by this page's own policy.
+  return `<!doctype html>\n${page.documentElement.outerHTML.replace("</head>", () => `<style>${look}</style></head>`)}\n`;
 }
 
 // withData downloads the files of messages, since an exported file cannot link to the server.

@@ -1,17 +1,17 @@
-// The list of the servers' prompts, which a slash opens. The page loads this module when the first
+// The list of the prompts that the selected assistant may use, which a slash opens. The page loads this module when the first
 // slash is typed.
 
 import { $, api, el, t } from "/static/app.js";
 
 const input = $("question");
 const choices = $("choices");
-let prompts = null; // the promise of the list
+const prompts = new Map(); // the promise of the list, by assistant
 
-async function listPrompts() {
+async function listPrompts(assistant) {
   try {
-    return (await api("/v1/prompts")).data;
+    return (await api(`/v1/prompts?assistant=${encodeURIComponent(assistant)}`)).data;
   } catch {
-    prompts = null; // requested again at the next slash
+    prompts.delete(assistant); // requested again at the next slash
     return [];
   }
 }
@@ -21,8 +21,9 @@ async function listPrompts() {
 export async function suggest(insert) {
   const word = /^\/(\S*)$/.exec(input.value)?.[1];
   if (word === undefined) return close();
-  prompts ??= listPrompts();
-  const matches = (await prompts).filter((p) => p.name.toLowerCase().startsWith(word.toLowerCase())).slice(0, 20);
+  const assistant = $("model").value;
+  if (!prompts.has(assistant)) prompts.set(assistant, listPrompts(assistant));
+  const matches = (await prompts.get(assistant)).filter((p) => p.name.toLowerCase().startsWith(word.toLowerCase())).slice(0, 20);
   if (!matches.length || !input.value.startsWith("/")) return close();
   choices.replaceChildren(...matches.map((p, i) => el("li", { id: `choice-${i}`, role: "option", "aria-selected": "false", on: { mousedown: (event) => { event.preventDefault(); choose(p, insert); } } },
     `/${p.name} `, (p.arguments ?? []).map((a) => (a.required ? `‹${a.name}› ` : `[${a.name}] `)),

@@ -1,6 +1,6 @@
 // The questions, progress and log lines of servers while a tool runs.
 
-import { api, el, language, t } from "/static/app.js";
+import { api, el, icon, language, t } from "/static/app.js";
 import { formFor } from "/static/toolform.js";
 
 // isHere reports whether an address is on the person's own computer, where other programs listen.
@@ -27,7 +27,7 @@ function loginCard(ask) {
     }
   };
   const card = el("section", { className: "approval question", "aria-label": t("Login", "Đăng nhập") },
-    el("h3", {}, t(`Connect to “${ask.server}”`, `Kết nối với “${ask.server}”`)),
+    el("h3", {}, icon("ask"), t(`Connect to “${ask.server}”`, `Kết nối với “${ask.server}”`)),
     el("p", {}, t("The answer needs this service, and it knows you only after you log in there. You can end the connection on your account page.",
       "Câu trả lời cần dịch vụ này, và dịch vụ chỉ biết bạn sau khi bạn đăng nhập ở đó. Bạn có thể ngắt kết nối ở trang tài khoản.")),
     el("div", { className: "row" },
@@ -74,7 +74,7 @@ export function questionCard(ask) {
     return content && answer("accept", content);
   };
   const card = el("section", { className: "approval question", "aria-label": t("Question", "Câu hỏi") },
-    el("h3", {}, t(`“${ask.server}” asks`, `“${ask.server}” hỏi`)),
+    el("h3", {}, icon("ask"), t(`“${ask.server}” asks`, `“${ask.server}” hỏi`)),
     el("p", { className: "asked" }, ask.message),
     ask.url ? el("p", {}, t("It wants you to open this address: ", "Máy chủ muốn bạn mở địa chỉ này: "), el("code", {}, ask.url)) : "",
     ...(form?.elements ?? []),

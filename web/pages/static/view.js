@@ -1,7 +1,7 @@
 // The display of a conversation: questions, growing answers, calls, approvals, sources. Text from
 // the server is set as text; only HTML that the server has sanitised is set as HTML.
 
-import { $, Problem, api, covers, el, files, icon, language, nameOf, number, passageLink, send, t, unreachable } from "/static/app.js";
+import { $, Problem, allows, api, covers, el, files, icon, language, me, nameOf, number, passageLink, send, t, unreachable } from "/static/app.js";
 
 const log = $("log");
 
@@ -58,18 +58,50 @@ export function announce(text) {
 
 // --- a question --------------------------------------------------------------------------------
 
-const action = (label, click, props = {}) =>
-  el("button", { type: "button", className: "plain small", on: { click }, ...props }, label);
+// action makes a button of an icon with a name.
+const action = (sign, label, click, props = {}) =>
+  el("button", { type: "button", className: "plain small square", "aria-label": label, title: label, on: { click }, ...props }, icon(sign));
 
-const copyAction = (text) =>
-  action(t("Copy", "Sao chép"), (event) => prose.copy(text(), event.currentTarget));
+// copyAction makes the button that copies a text, and shows for a moment whether that went well.
+const copyAction = (text, label = t("Copy", "Sao chép")) => action("copy", label, async ({ currentTarget: button }) => {
+  const done = await navigator.clipboard.writeText(text()).then(() => true, () => false);
+  const words = done ? t("Copied", "Đã sao chép") : t("Copying is not allowed here", "Không được phép sao chép ở đây");
+  button.replaceChildren(icon(done ? "done" : "warn"));
+  button.title = words;
+  announce(words);
+  setTimeout(() => {
+    button.replaceChildren(icon("copy"));
+    button.title = label;
+  }, 2000);
+});
+
+// --- notes of the host ---------------------------------------------------------------------------
+
+// noteBox makes a box with one sentence; kind is "", "warn" or "bad". step is the button of the best next
+// step, and detail the words of a program, which are folded: a click selects them.
+export function noteBox(words, kind = "", detail = "", step = null) {
+  return el("div", { className: `note ${kind}`, role: kind === "bad" ? "alert" : null }, kind && icon("warn"), el("div", {}, el("p", {}, words),
+    (step || detail) && el("div", { className: "row" }, step,
+      detail && el("details", {}, el("summary", {}, t("Details", "Chi tiết")), el("pre", { className: "detail", tabIndex: 0 }, detail), copyAction(() => detail.textContent ?? detail, t("Copy the details", "Sao chép chi tiết"))))));
+}
+
+// stepButton returns the button of the best next step after a problem; again asks once more, if that is
+// possible. Settings are for those who may change them.
+async function stepButton({ step }, again) {
+  const to = (href, words) => el("a", { className: "button", href }, words);
+  const who = step === "settings" && await me();
+  if (step === "sign-in") return to("/login", t("Sign in", "Đăng nhập"));
+  if (step === "settings" && (!who || allows(who, "admin"))) return to("/config", t("Open the settings", "Mở cài đặt"));
+  if (step === "new") return el("button", { type: "button", on: { click: () => $("new").click() } }, t("New conversation", "Cuộc trò chuyện mới"));
+  return again && step !== "none" ? el("button", { type: "button", on: { click: again } }, icon("again"), t("Ask again", "Hỏi lại")) : null;
+}
 
 // versionSwitch returns the buttons that switch between the versions of a question. at is the
 // number of the version shown, of the number of versions; go is called with the distance, 1 or -1.
 function versionSwitch({ at, of }, go) {
-  const step = (by, label, sign) => action(sign, () => go(by), { "aria-label": label, title: label, disabled: at + by < 1 || at + by > of });
+  const step = (by, label, sign) => action(sign, label, () => go(by), { disabled: at + by < 1 || at + by > of });
   return el("span", { className: "versions", role: "group", "aria-label": t("Versions of this question", "Các bản của câu hỏi này") },
-    step(-1, t("The version before", "Bản trước"), "‹"), el("span", {}, `${at}/${of}`), step(1, t("The next version", "Bản sau"), "›"));
+    step(-1, t("The version before", "Bản trước"), "back"), el("span", {}, `${at}/${of}`), step(1, t("The next version", "Bản sau"), "next"));
 }
 
 // setVersions adds the switch to a question with more than one version.
@@ -78,9 +110,22 @@ export function setVersions(box, versions, go) {
   if (versions.of > 1) box.querySelector(".actions").prepend(versionSwitch(versions, (by) => go(box, by)));
 }
 
-function sentFile(f) {
-  if (f.type.startsWith("image/") && f.type !== "image/svg+xml") return el("img", { src: f.data ?? f.url, alt: f.name, loading: "lazy" });
-  return f.url ? el("a", { className: "badge", href: f.url, download: f.name }, f.name) : el("span", { className: "badge" }, f.name);
+// fileSize returns the size of a file for people.
+export const fileSize = (bytes) => (bytes < 1000 ? `${number(bytes)} B` : bytes < 999_500 ? `${number(bytes / 1000)} kB` : `${number(bytes / 1e6, 1)} MB`);
+
+// fileChip returns what stands for a file: a picture that opens, or an icon with the name and the size.
+export function fileChip(f, props = {}) {
+  if (f.type.startsWith("image/") && f.type !== "image/svg+xml") {
+    return el("button", { type: "button", className: "thumb", "aria-label": t(`Open ${f.name}`, `Mở ${f.name}`), title: f.name, on: { click: () => openPicture(f) } }, el("img", { src: f.data ?? f.url, alt: f.name, loading: "lazy" }));
+  }
+  return el(f.url ? "a" : "span", { className: "chip", ...f.url ? { href: f.url, download: f.name } : {}, ...props }, icon("file"), el("span", { className: "name" }, f.name), f.size > 0 && el("small", {}, fileSize(f.size)));
+}
+
+function openPicture(f) {
+  const shut = el("button", { type: "button", className: "square", "aria-label": t("Close", "Đóng"), on: { click: () => box.close() } }, icon("close"));
+  const box = el("dialog", { className: "picture-box", "aria-label": f.name, on: { close: () => box.remove(), click: ({ target }) => { if (target === box) box.close(); } } }, shut, el("img", { src: f.data ?? f.url, alt: f.name }));
+  document.body.append(box);
+  box.showModal();
 }
 
 // question makes the article of a question. edit is called with its text and the article, useAgain
@@ -88,13 +133,15 @@ function sentFile(f) {
 export function question(content, edit, files = [], useAgain = null) {
   const text = el("div", { className: "text" }, content.slice(0, longQuestion));
   const box = Object.assign(el("article", { className: "message user", "aria-label": t("You", "Bạn") }), { source: content, files });
-  const more = content.length > longQuestion && action(t("Show all", "Hiện tất cả"), () => {
-    text.textContent = content;
-    text.classList.add("long");
-    more.remove();
-  });
-  if (more) text.append("…");
-  box.append(el("h2", { className: "hidden" }, t("You asked", "Bạn hỏi")), ...(files.length ? [el("div", { className: "sent" }, files.map(sentFile))] : []), text, el("div", { className: "actions" }, more, copyAction(() => content), action(t("Edit", "Sửa"), () => edit(content, box)), files.length > 0 && useAgain && action(t("Use the files again", "Dùng lại tệp"), () => useAgain(files))));
+  if (content.length > longQuestion) {
+    const more = el("button", { type: "button", className: "plain small", on: { click: () => {
+      text.textContent = content;
+      text.classList.add("long");
+    } } }, t("Show all", "Hiện tất cả"));
+    text.append("… ", more);
+  }
+  box.append(el("h2", { className: "hidden" }, t("You asked", "Bạn hỏi")), ...(files.length ? [el("div", { className: "sent" }, files.map((f) => fileChip(f)))] : []),
+    el("div", { className: "said-so" }, text, el("div", { className: "actions" }, copyAction(() => content), action("pen", t("Edit", "Sửa"), () => edit(content, box)), files.length > 0 && useAgain && action("clip", t("Use the files again", "Dùng lại tệp"), () => useAgain(files)))));
   return box;
 }
 
@@ -117,38 +164,58 @@ const outputText = (value) => (typeof value === "string" ? value : pretty(value)
 // either formats names of which one is enough.
 const either = (names) => new Intl.ListFormat(language, { type: "disjunction" }).format(names);
 
+// The states of a call, each with its icon.
+const signs = { running: "turn", asks: "clock", done: "done", failed: "warn", refused: "close", stopped: "stop" };
+
+// setState shows the state of a call, in words beside its icon.
+function setState(card, state, words) {
+  if (card.dataset.state !== state) card.querySelector(".sign").replaceChildren(icon(signs[state]));
+  card.dataset.state = state;
+  card.classList.remove(...Object.keys(signs));
+  card.classList.add(state);
+  card.querySelector(".time").textContent = words;
+}
+
+const tookText = (ms) => (ms < 1000 ? `${number(ms)} ms` : t(`${number(ms / 1000, 1)} s`, `${number(ms / 1000, 1)} giây`));
+
 function callCard(call) {
   const name = call.function.name;
-  const card = el("details", { className: "call running" },
-    el("summary", {}, el("span", { className: "dot" }), el("span", { className: "name" }, nameOf(name)),
-      el("span", { className: "time" }, t("running…", "đang chạy…"))),
+  const card = el("details", { className: "call" },
+    el("summary", {}, el("span", { className: "sign" }), el("span", { className: "name" }, nameOf(name)), el("span", { className: "time" })),
     el("div", { className: "body" }, el("h3", {}, t("Asked with", "Tham số")),
       el("pre", { className: "code", tabIndex: 0 }, pretty(call.function.arguments || "{}"))));
+  setRunning(card);
   return card;
 }
 
+// setRunning shows that a call runs, and for how long after its first second.
+function setRunning(card) {
+  const words = t("running…", "đang chạy…");
+  const began = card.began = performance.now();
+  setState(card, "running", words);
+  const timer = setInterval(() => {
+    if (card.dataset.state !== "running" || card.began !== began) return clearInterval(timer);
+    const time = card.querySelector(".time");
+    if (time.textContent.startsWith(words)) time.textContent = `${words} ${tookText(Math.floor((performance.now() - began) / 1000) * 1000)}`;
+  }, 1000);
+}
+
 function showResult(card, result, milliseconds, refused = false) {
-  card.classList.remove("running", "asks");
-  card.classList.toggle("failed", Boolean(result.isError));
-  const seconds = () => number(milliseconds / 1000, 1);
-  const took = !milliseconds ? t("done", "xong") : milliseconds < 1000 ? `${number(milliseconds)} ms` : t(`${seconds()} s`, `${seconds()} giây`);
-  card.querySelector(".time").textContent = refused ? t("refused", "bị từ chối") : result.isError ? t("could not help", "không giúp được") : took;
+  const state = refused ? "refused" : result.isError ? "failed" : "done";
+  const took = milliseconds ? tookText(milliseconds) : "";
+  setState(card, state, { refused: t("refused", "bị từ chối"), failed: [t("failed", "không thành"), took].filter(Boolean).join(" · "), done: took || t("done", "xong") }[state]);
   card.querySelector(".body").append(el("h3", {}, t("Answered", "Kết quả")),
     el("pre", { className: "code", tabIndex: 0 }, outputText(result.output)), ...files(result));
 }
 
 // markWaiting shows on the line of a call that it waits for a person.
 function markWaiting(card, approvers) {
-  card?.classList.add("asks");
-  const time = card?.querySelector(".time");
-  if (time) time.textContent = approvers ? t(`waits for ${approvers}`, `chờ ${approvers}`) : t("waits for you", "chờ bạn");
+  if (card) setState(card, "asks", approvers ? t(`waits for ${approvers}`, `chờ ${approvers}`) : t("waits for you", "chờ bạn"));
 }
 
 // markRunning shows that a call that waited for a person runs again.
 function markRunning(card) {
-  if (!card?.classList.contains("asks")) return;
-  card.classList.remove("asks");
-  card.querySelector(".time").textContent = t("running…", "đang chạy…");
+  if (card?.dataset.state === "asks") setRunning(card);
 }
 
 // --- marks ---------------------------------------------------------------------------------------
@@ -168,7 +235,7 @@ function marks(answer) {
       if (mark !== "none" && !note) askNote(mark);
       announce(note ? t("Your note is kept.", "Đã lưu ghi chú.") : t("Kept.", "Đã lưu."));
     } catch (err) {
-      answer.note(err.advice, "bad", err.detail);
+      answer.fail(err);
     }
   };
   const askNote = (mark) => {
@@ -215,8 +282,8 @@ const decided = (tool, by, refused) => (refused ? t(`${tool}: refused by ${by}`,
 // waitingCard shows who decides about a call, where the person who asks may not.
 function waitingCard(ask) {
   const until = new Date(ask.expires).toLocaleTimeString(language, { timeStyle: "short" });
-  const card = el("section", { className: "approval", "aria-label": t("Approval", "Chấp thuận") },
-    el("h3", {}, t(`Waiting for ${waitsFor(ask)}`, `Đang chờ ${waitsFor(ask)}`)),
+  const card = el("section", { className: "approval elsewhere", "aria-label": t("Approval", "Chấp thuận") },
+    el("h3", {}, icon("clock"), t(`Waiting for ${waitsFor(ask)}`, `Đang chờ ${waitsFor(ask)}`)),
     el("p", { className: "asked" }, ask.question.what),
     el("p", {}, ask.question.why),
     el("p", {}, ask.question.where, t(` This answer waits until ${until}; after that the request stays open for a day, and your next yes runs it once it is approved.`,
@@ -284,7 +351,7 @@ function approvalCard(ask) {
   if (beyond) editor.addEventListener("input", () => beyond.forEach((b) => { b.hidden = editor.value !== given; }));
   const folded = el("details", { open: given.length <= shortArguments }, el("summary", {}, t(`Exactly: ${ask.tool}`, `Chính xác: ${ask.tool}`)), editor);
   const card = el("section", { className: "approval", "aria-label": t("Approval", "Chấp thuận") },
-    el("h3", {}, ask.unsure ? t("Was this done?", "Việc này đã được thực hiện chưa?") : t("May this be done?", "Cho phép việc này?")),
+    el("h3", {}, icon("hand"), ask.unsure ? t("Was this done?", "Việc này đã được thực hiện chưa?") : t("May this be done?", "Cho phép việc này?")),
     el("p", { className: "asked" }, ask.question.what),
     el("p", {}, ask.question.why),
     el("p", {}, ask.question.where, t(` Without an answer until ${until} it counts as refused.`, ` Không trả lời trước ${until} nghĩa là từ chối.`)),
@@ -315,10 +382,10 @@ export class Answer {
     this.turn = "";
     this.files = [];
     this.replaces = []; // the turns of which its question is a new version
-    this.missing = new Map(); // the names of missing servers, with the text about each
+    this.lasting = new Map(); // the turn's warnings about the host, by what each is about
     this.blocks = new Map();
     this.cards = new Map();
-    this.body = el("div", { className: "text prose" });
+    this.body = el("div", { className: "text prose", "data-waits": t("Thinking…", "Đang suy nghĩ…") });
     this.calls = el("div");
     this.after = el("div");
     this.box = el("article", { className: "message assistant waiting", "aria-label": t("Answer", "Trả lời") },
@@ -385,7 +452,7 @@ export class Answer {
       case "commentary": this.setApart(note); break;
       case "reset": // another process continues the turn, and asks its last round again
         if (note.text) this.setApart(note);
-        for (const card of this.cards.values()) if (card.classList.contains("running")) card.classList.replace("running", "stopped");
+        this.stopCalls();
         for (const ask of this.calls.querySelectorAll(".approval:not([data-answered])")) ask.remove();
         break;
       case "tool_call": this.addCall(id, call); break;
@@ -406,7 +473,7 @@ export class Answer {
           if (this.ended) return;
           this.calls.append(questionCard(note));
           follow();
-        }, () => this.note(t("A server asks something, and this page could not load its form.", "Một máy chủ đang hỏi, nhưng trang không tải được biểu mẫu."), "bad"));
+        }, () => this.fail(new Problem(t("A server asks something, and this page could not load its form.", "Một máy chủ đang hỏi, nhưng trang không tải được biểu mẫu."))));
         for (const card of this.calls.querySelectorAll(".call.running")) if (card.dataset.tool.startsWith(`${note.server}__`)) markWaiting(card);
         announce(note.login ? t(`You need to log in at “${note.server}”.`, `Bạn cần đăng nhập ở “${note.server}”.`) : t(`“${note.server}” asks you something.`, `“${note.server}” hỏi bạn.`));
         break;
@@ -414,8 +481,8 @@ export class Answer {
       case "log": this.showServerNews(note); break;
       case "sources": this.sources = note.sources; break;
       case "warning":
-        if (note.code === "server_missing") this.missing.set(note.server, inWords(note.text));
-        else this.note(inWords(note.text), "warn");
+        if (note.lasting) this.lasting.set(`${note.code} ${note.server ?? ""}`, { ...note, words: inWords(note.text) });
+        else this.remark(inWords(note.text));
         break;
     }
     follow();
@@ -459,22 +526,47 @@ export class Answer {
     if (links.length) this.after.prepend(el("ul", { className: "sources", "aria-label": t("Sources", "Nguồn") }, links));
   }
 
-  // note adds a text below the answer, with a detail for experts; kind is "", "warn" or "bad".
-  note(words, kind = "", detail = "") {
-    const p = el("p", { className: `note ${kind}`, role: kind === "bad" ? "alert" : null }, words, detail && el("small", {}, detail));
-    this.after.append(p);
+  // put adds an element below the answer, above its actions.
+  put(element) {
+    const actions = this.after.querySelector(".actions");
+    if (actions) actions.before(element);
+    else this.after.append(element);
     follow();
-    return p;
+  }
+
+  // note adds a text of the host below the answer.
+  note(words) { this.put(noteBox(words)); }
+
+  // remark adds a quiet line about this answer.
+  remark(words) {
+    this.remarked = true;
+    this.put(el("p", { className: "remark" }, icon("warn"), el("span", {}, words)));
+  }
+
+  // fail shows a problem below the answer: one sentence, the best next step, and the server's own words
+  // folded.
+  async fail(problem) {
+    this.failed = true;
+    const box = noteBox(problem.advice, "bad", problem.detail);
+    this.put(box);
+    const step = await stepButton(problem, this.source ? null : () => this.again(Object.assign(this, { files: this.files })));
+    if (!step) return;
+    const row = box.querySelector(".row");
+    if (row) row.prepend(step);
+    else box.lastElementChild.append(el("div", { className: "row" }, step));
+    follow();
+  }
+
+  // stopCalls shows of the calls that run that they are stopped.
+  stopCalls() {
+    for (const card of this.calls.querySelectorAll(".call:is(.running, .asks)")) setState(card, "stopped", t("stopped", "đã dừng"));
   }
 
   // end completes the answer and adds its actions.
   end() {
     this.ended = true;
     this.box.classList.remove("waiting");
-    for (const card of this.calls.querySelectorAll(".running")) {
-      card.classList.replace("running", "stopped");
-      card.querySelector(".time").textContent = t("stopped", "đã dừng");
-    }
+    this.stopCalls();
     for (const ask of this.calls.querySelectorAll(".approval:not([data-answered])")) ask.remove();
     if (this.open) announce(this.open.textContent);
     prose?.finish(this.body);
@@ -482,11 +574,12 @@ export class Answer {
     this.box.askAgain = this.source ? null : (files = this.files) => this.again(Object.assign(this, { files }));
     this.after.querySelector(".actions")?.remove();
     const thumbs = this.turn && this.source ? marks(this) : [];
+    const why = t("Why this answer?", "Vì sao trả lời vậy?");
     this.after.append(el("div", { className: "actions" },
+      this.turn && el("a", { className: "button plain small why", href: `/turn?id=${encodeURIComponent(this.turn)}`, "aria-label": why, title: why, on: { click: (event) => explain(event, this.turn) } }, icon("why"), t("Why?", "Vì sao?")),
       this.source && copyAction(() => this.source),
-      this.cut && this.continueAnswer && action(t("Continue", "Tiếp tục"), () => this.continueAnswer(this)),
-      this.again && action(t("Ask again", "Hỏi lại"), () => this.again(this)),
-      this.turn && el("a", { className: "button plain small", href: `/turn?id=${encodeURIComponent(this.turn)}`, on: { click: (event) => explain(event, this.turn) } }, t("Why this answer?", "Vì sao trả lời vậy?")),
+      this.cut && this.continueAnswer && action("on", t("Continue", "Tiếp tục"), () => this.continueAnswer(this)),
+      this.again && (this.source || !this.failed) && action("again", t("Ask again", "Hỏi lại"), () => this.again(this)),
       ...thumbs));
     this.box.addEventListener("marked", ({ detail }) => {
       this.mark = detail.mark;
@@ -524,12 +617,14 @@ export function storedAnswer(m, again, continueAnswer) {
       if (before) answer.calls.append(commentary(before.text, before.html));
       const card = callCard(part.call);
       const result = round.results?.find((r) => r.id === part.call.id);
-      if (result) showResult(card, result, 0);
+      if (result) showResult(card, result, round.took_ms?.[round.results.indexOf(result)]);
+      else setState(card, "stopped", t("stopped", "đã dừng"));
       answer.calls.append(card);
     }
   }
   for (const d of m.decisions ?? []) answer.note(decided(nameOf(d.tool), d.decided_by, d.refused));
   answer.sources = m.sources;
+  answer.failed = m.status === "interrupted" && !answer.source;
   if (m.status === "interrupted") whyCut(answer);
   answer.end();
   return answer.box;
@@ -537,11 +632,11 @@ export function storedAnswer(m, again, continueAnswer) {
 
 // whyCut shows that an answer is incomplete, and the error of its turn if the trace has one.
 async function whyCut(answer) {
-  const note = answer.note(answer.source ? t("This answer was cut short.", "Câu trả lời này bị ngắt giữa chừng.")
-    : t("This question found no answer.", "Câu hỏi này không có câu trả lời."));
-  if (!answer.turn) return;
-  const { error } = await api(`/v1/turns/${encodeURIComponent(answer.turn)}`).catch(() => ({}));
-  if (error) note.append(el("small", {}, inWords(error)));
+  const { error } = answer.turn ? await api(`/v1/turns/${encodeURIComponent(answer.turn)}`).catch(() => ({})) : {};
+  const problem = new Problem(answer.source ? t("This answer was cut short.", "Câu trả lời này bị ngắt giữa chừng.")
+    : t("This question found no answer.", "Câu hỏi này không có câu trả lời."), 0, "", error ? inWords(error) : "");
+  if (answer.source) answer.put(noteBox(problem.advice, "", problem.detail));
+  else answer.fail(problem);
 }
 
 // Limits of one batch of drawing, which keep the page responsive: it has at least least messages
