@@ -46,6 +46,7 @@ log.addEventListener("scroll", () => {
   });
 }, { passive: true });
 new ResizeObserver(follow).observe(log);
+log.addEventListener("drawn", follow); // a formula is higher than its source
 $("down").addEventListener("click", toEnd);
 
 // --- announcements for screen readers: each block of an answer once it is complete --------------
