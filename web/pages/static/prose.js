@@ -67,6 +67,7 @@ export function showProse(box, html) {
   drawFormulas(box, false);
   for (const pre of box.querySelectorAll("pre")) if (!isFormula(pre)) dressCode(pre);
   for (const table of box.querySelectorAll("table")) dressTable(table);
+  for (const link of box.querySelectorAll("a")) if (link.textContent !== link.getAttribute("href")) link.className = "named"; // on paper the address follows
   label(box);
 }
 

@@ -94,6 +94,7 @@ export function question(content, edit, files = [], useAgain = null) {
     text.classList.add("long");
     more.remove();
   });
+  if (more) addEventListener("beforeprint", () => { if (more.isConnected) more.click(); });
   if (more) text.append("…");
   box.append(el("h2", { className: "hidden" }, t("You asked", "Bạn hỏi")), ...(files.length ? [el("div", { className: "sent" }, files.map(sentFile))] : []), text, el("div", { className: "actions" }, more, copyAction(() => content), action(t("Edit", "Sửa"), () => edit(content, box)), files.length > 0 && useAgain && action(t("Use the files again", "Dùng lại tệp"), () => useAgain(files))));
   return box;
