@@ -66,3 +66,22 @@ func TestChatPage_Print(t *testing.T) {
 		}
 	}
 }
+
+// The trace of a turn and a document are printed without what stands around them.
+func TestPages_Print(t *testing.T) {
+	t.Parallel()
+	j := openDesk(t, "en", newDeskAPI())
+	j.do(chromedp.Navigate(j.url + "/turn?id=t-payroll"))
+	j.sees(`document.querySelector(".summary")`)
+	got := j.printed("trace")
+	for _, want := range []string{"Trace of a turn", "Where the time went", "Why each tool was called, or not"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+	for _, never := range []string{"Skip to content", "My things", "Light/dark", "Sign out"} {
+		if strings.Contains(got, never) {
+			t.Errorf("%q is on paper", never)
+		}
+	}
+}
