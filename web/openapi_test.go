@@ -106,7 +106,7 @@ func operated(t *testing.T, run turns.Runner) web.Config {
 }
 
 // pages are the routes that answer people, not programs.
-var pages = []string{"/", "/static/*file", "/tools", "/config", "/turn", "/desk", "/account", "/picture", "/login", "/knowledge/:name/*file", "/v1/logins/:server/begin", "/oauth/callback", "/oauth/finish"}
+var pages = []string{"/", "/static/*file", "/tools", "/config", "/turn", "/desk", "/account", "/login", "/knowledge/:name/*file", "/v1/logins/:server/begin", "/oauth/callback", "/oauth/finish"}
 
 func TestOpenAPI_NamesEveryRoute(t *testing.T) {
 	routes, raw, err := web.RoutesAndDocument(operated(t, play(nil)))

@@ -126,6 +126,5 @@ func (s *server) routePages(e *gin.Engine, read gin.HandlerFunc) {
 	s.open(e, waysPath, s.signInWays, http.MethodGet)
 	s.routeSignIn(e)
 	e.GET("/v1/me", s.getMe)
-	e.Match(reads, "/picture", read, s.site.Picture)
 	e.Match(reads, "/static/*file", s.pageScope("/static/"), s.site.Serve)
 }

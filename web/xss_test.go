@@ -79,16 +79,17 @@ const canary = `window.__ran = []; window.pwn = window.alert = (n) => { window._
 const foreign = `(() => {
 	const found = [];
 	const note = (why, e) => found.push(why + ": " + e.outerHTML.slice(0, 120));
+	const isDrawn = (e) => e.closest(".formula")?.source && !/url|fixed/.test(e.getAttribute("style")); // the page notes the source of formulas that it draws
 	for (const e of document.querySelectorAll("script, iframe, object, embed, applet, base, meta[http-equiv], style, video, audio, track, img, image, picture, link, math, animate, set, foreignObject, marquee, isindex, custom-element")) {
 		const from = e.getAttribute("src") ?? e.getAttribute("href") ?? "";
-		if (!from.startsWith("/static/") && !(e.tagName === "LINK" && e.parentNode === document.head && from.startsWith("data:image/"))) note("element", e);
+		if (!from.startsWith("/static/") && !(e.tagName === "LINK" && e.parentNode === document.head && from.startsWith("data:image/")) && !(e.tagName === "math" && isDrawn(e))) note("element", e);
 	}
 	for (const e of document.querySelectorAll("*")) {
 		for (const a of e.attributes) {
 			if (/^on/i.test(a.name)) note("handler", e);
 			if (/^(href|src|action|formaction|xlink:href|data|ping|srcdoc|srcset|poster|background)$/.test(a.name) && !/^(https?:|mailto:|[/#?])/.test(a.value) && e.parentNode !== document.head) note("address", e);
 		}
-		if (e.closest(".prose") && (e.id || e.getAttribute("name") || e.getAttribute("style"))) note("name or style", e);
+		if (e.closest(".prose") && (e.id || e.getAttribute("name") || e.getAttribute("style") && !isDrawn(e))) note("name or style", e);
 	}
 	const ids = [...document.querySelectorAll("main [id], aside [id]")].map((e) => e.id).filter((id) => !id.startsWith("tool-") && !id.startsWith("provider-"));
 	for (const id of new Set(ids)) if (ids.filter((x) => x === id).length > 1) found.push("id twice: " + id);

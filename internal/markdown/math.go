@@ -2,6 +2,8 @@ package markdown
 
 import (
 	"bytes"
+	"regexp"
+	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
@@ -61,7 +63,7 @@ func (mathInline) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.Nod
 			return nil
 		}
 		whole := line[:len(mark.open)+n+len(mark.end)]
-		if mark.open == "$" && !isMath(whole[1:1+n], line[len(whole):]) {
+		if mark.open == "$" && !isMath(block.PrecendingCharacter(), whole[1:1+n], line[len(whole):]) {
 			return nil
 		}
 		block.Advance(len(whole))
@@ -70,14 +72,25 @@ func (mathInline) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.Nod
 	return nil
 }
 
-// isMath reports whether the text between single dollar signs is a formula, and not part of two
-// prices.
-func isMath(inside, after []byte) bool {
-	if inside[0] == ' ' || inside[len(inside)-1] == ' ' || len(after) > 0 && '0' <= after[0] && after[0] <= '9' {
+// isMath reports whether the text between single dollar signs is a formula, and not part of two prices or of two
+// names of variables.
+func isMath(before rune, inside, after []byte) bool {
+	next, _ := utf8.DecodeRune(after)
+	if inside[0] == ' ' || inside[len(inside)-1] == ' ' || '0' <= next && next <= '9' {
 		return false
 	}
-	return bytes.ContainsAny(inside, `\^_={}`) || len(inside) == 1
+	if bytes.ContainsAny(inside, `\^_={}`) {
+		return true
+	}
+	return !isWord(before) && !isWord(next) && (!words.Match(inside) || product.Match(inside))
 }
+
+// words matches what holds a word; without any mark of TeX it is not a formula, unless it is a product, or names
+// points of a figure.
+var (
+	words   = regexp.MustCompile(`\pL{2}`)
+	product = regexp.MustCompile(`^(?:[a-z]{2}|[A-Z]{2,4})$`)
+)
 
 // mathBlock parses formulas that begin a line, up to the line with their end mark. An empty line
 // also ends them, as in TeX.

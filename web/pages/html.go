@@ -44,7 +44,6 @@ func NewHTML() *HTML {
 	p.AllowAttrs("type").Matching(regexp.MustCompile(`^checkbox$`)).OnElements("input")
 	p.AllowAttrs("checked", "disabled").Matching(regexp.MustCompile(`^$`)).OnElements("input")
 	p.AllowAttrs("href").OnElements("a")
-	p.AllowAttrs("class").Matching(regexp.MustCompile(`^image$`)).OnElements("a")
 	p.AllowURLSchemes("http", "https", "mailto")
 	p.AllowRelativeURLs(false)
 	p.RequireParseableURLs(true)
@@ -56,27 +55,37 @@ func NewHTML() *HTML {
 	return &HTML{Markdown: md, Policy: p}
 }
 
-// imagesAsLinks replaces every image by a link, so that a page loads nothing from other hosts
-// unless the reader asks for it.
+// imagesAsLinks replaces every image by a link to it, and one within a link by its words, since a page loads
+// nothing from other hosts.
 type imagesAsLinks struct{}
 
 // Transform implements [parser.ASTTransformer].
 func (imagesAsLinks) Transform(doc *ast.Document, _ text.Reader, _ parser.Context) {
 	var images []*ast.Image
+	linked := map[ast.Node]bool{}
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if image, ok := n.(*ast.Image); ok && entering {
 			images = append(images, image)
+			for above := n.Parent(); above != nil && !linked[n]; above = above.Parent() {
+				linked[n] = above.Kind() == ast.KindLink
+			}
 		}
 		return ast.WalkContinue, nil
 	})
 	for _, image := range images {
-		link := ast.NewLink()
-		link.Destination, link.Title = image.Destination, image.Title
-		link.SetAttributeString("class", []byte("image"))
-		for c := image.FirstChild(); c != nil; c = image.FirstChild() {
-			link.AppendChild(link, c)
+		var instead ast.Node = ast.NewTextBlock()
+		if !linked[image] {
+			link := ast.NewLink()
+			link.Destination, link.Title = image.Destination, image.Title
+			instead = link
 		}
-		image.Parent().ReplaceChild(image.Parent(), image, link)
+		for c := image.FirstChild(); c != nil; c = image.FirstChild() {
+			instead.AppendChild(instead, c)
+		}
+		if instead.ChildCount() == 0 {
+			instead.AppendChild(instead, ast.NewString(image.Destination))
+		}
+		image.Parent().ReplaceChild(image.Parent(), image, instead)
 	}
 }
 

@@ -3,6 +3,8 @@ package pages
 import (
 	"strings"
 	"testing"
+
+	"molar/agent/answer"
 )
 
 func TestMarkdownWriter(t *testing.T) {
@@ -17,11 +19,14 @@ func TestMarkdownWriter(t *testing.T) {
 		"data link":      {in: "[x](data:text/html,<script>1</script>)", want: "x", never: []string{"href", "<script"}},
 		"raw script":     {in: "a <script>alert(1)</script> b", want: "<p>a", never: []string{"<script"}},
 		"event handler":  {in: `<img src=x onerror=alert(1)>`, never: []string{"<img", "onerror"}},
-		"image":          {in: "![alt](https://x.y/z.png)", want: `<a href="https://x.y/z.png" class="image"`, never: []string{"<img"}},
+		"image":          {in: "![alt](https://x.y/z.png)", want: `<p><a href="https://x.y/z.png" rel="nofollow noreferrer noopener" target="_blank">alt</a></p>`, never: []string{"<img"}},
+		"badge":          {in: "[![alt](https://x.y/z.png)](https://x.y/) ![](https://x.y/z.png)", want: `target="_blank">alt</a> <a href="https://x.y/z.png" rel="nofollow noreferrer noopener" target="_blank">https://x.y/z.png</a></p>`, never: []string{"<img", "["}},
 		"table":          {in: "|a|b|\n|:-|-:|\n|1|2|", want: `<td align="left">1</td>` + "\n" + `<td align="right">2</td>`},
 		"tasks":          {in: "- [ ] open\n- [x] done", want: `<li><input disabled="" type="checkbox"> open</li>` + "\n" + `<li><input checked="" disabled="" type="checkbox"> done</li>`},
 		"footnote":       {in: "so[^1]\n\n[^1]: because", want: "<p>so<sup>1</sup></p>\n" + `<div class="footnote"><sup>1</sup>` + "\n<p>because</p>\n</div>"},
 		"math":           {in: `\(a^2\) and $b_1\,b_2$, $5 or $6`, want: `<code class="math">\(a^2\)</code> and <code class="math">$b_1\,b_2$</code>, $5 or $6`},
+		"short math":     {in: "$x$ and $f(x)$, $a + b$, $10$ and $n!$ of $ABC$", want: `<code class="math">$x$</code> and <code class="math">$f(x)$</code>, <code class="math">$a + b$</code>, <code class="math">$10$</code> and <code class="math">$n!$</code> of <code class="math">$ABC$</code>`},
+		"no math":        {in: "$5 and $10, or 5$ and 6$, $5-$10, $5,$6, US$5-US$6, 5$, 6$, $HOME/$USER, $x-$y, a$b$c, $PATH: $, $five$", want: "<p>$5 and $10, or 5$ and 6$, $5-$10, $5,$6, US$5-US$6, 5$, 6$, $HOME/$USER, $x-$y, a$b$c, $PATH: $, $five$</p>"},
 		"math in lines":  {in: "so\n\\[\na \\\\ b\n=\nc\n\\]\nend", want: `<pre><code class="language-math">\[` + "\na \\\\ b\n=\nc\n\\]\n</code></pre>\n<p>end</p>"},
 		"math with HTML": {in: `$<b>\x</b>$ and \[<i>\]`, want: `<code class="math">$&lt;b&gt;\x&lt;/b&gt;$</code>`, never: []string{"<b>", "<i>"}},
 		"mermaid":        {in: "```mermaid\ngraph TD; A-->B\n```", want: `<pre><code class="language-mermaid">graph TD; A--&gt;B`},
@@ -47,6 +52,44 @@ func TestMarkdownWriter(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What a model writes for a picture is a link on the page, however it arrives: the filter of answers and the
+// page read it alike.
+func TestPictures(t *testing.T) {
+	const link = `" rel="nofollow noreferrer noopener" target="_blank">`
+	for in, want := range map[string]string{
+		"![a cat](https://x.y/c.png)":                                                   `<p><a href="https://x.y/c.png` + link + `a cat</a></p>`,
+		"![a *cat*](<https://x.y/c.png> \"cat\")":                                       `<p><a href="https://x.y/c.png` + link + `a cat</a></p>`,
+		"![](https://x.y/c.png)":                                                        `<p><a href="https://x.y/c.png` + link + `https://x.y/c.png</a></p>`,
+		"[![badge](https://x.y/b.svg)](https://x.y/ci)":                                 `<p><a href="https://x.y/ci` + link + `badge</a></p>`,
+		"[![badge](https://x.y/b.svg?style=flat&a=1)](https://x.y/ci)":                  `<p><a href="https://x.y/ci` + link + `badge</a></p>`,
+		"[![](https://x.y/b.svg)](https://x.y/ci)":                                      `<p><a href="https://x.y/ci` + link + `https://x.y/ci</a></p>`,
+		"[![one](https://x.y/1)](https://x.y/a) [![two](https://x.y/2)](https://x.y/b)": `<p><a href="https://x.y/a` + link + `one</a> <a href="https://x.y/b` + link + `two</a></p>`,
+		"| a |\n|---|\n| ![cat](https://x.y/c.png) |":                                   `<td><a href="https://x.y/c.png` + link + `cat</a></td>`,
+		"- ![cat](https://x.y/c.png)":                                                   `<li><a href="https://x.y/c.png` + link + `cat</a></li>`,
+	} {
+		for _, known := range []bool{false, true} { // without private text; with it, and with addresses that were read
+			shown := answer.NewLinks(answer.LinksConfig{Private: func() bool { return known }, Known: func(string) bool { return true }})
+			feed, latest := Feed{write: NewHTML()}, map[int]string{}
+			for i := range len(in) + 1 {
+				piece := shown.Rest
+				if i < len(in) {
+					piece = func() string { return shown.Pass(in[i : i+1]) }
+				}
+				blocks, err := feed.add(piece())
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, b := range blocks {
+					latest[b.Block] = b.HTML
+				}
+			}
+			if got := latest[0]; !strings.Contains(got, want) || strings.ContainsAny(got, "[]!") || strings.Contains(got, "<img") {
+				t.Errorf("%s, with private text %t: %q, want %q", in, known, got, want)
+			}
+		}
 	}
 }
 

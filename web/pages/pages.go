@@ -211,8 +211,8 @@ func (s *Site) write(w http.ResponseWriter, r *http.Request, p page) {
 	h.Set("Content-Type", p.contentType)
 	h.Set("Cache-Control", "no-cache")
 	h.Set("ETag", fmt.Sprintf(`"%x"`, sum[:12]))
-	// The pages allow one Trusted Types policy, their own frames and the manifest.
-	h.Set("Content-Security-Policy", h.Get("Content-Security-Policy")+"; frame-src 'self'; manifest-src 'self'; trusted-types molar")
+	// The pages allow one Trusted Types policy and the manifest.
+	h.Set("Content-Security-Policy", h.Get("Content-Security-Policy")+"; manifest-src 'self'; trusted-types molar")
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 }
 

@@ -1,6 +1,5 @@
-// Additions to the sanitised HTML of answers: code gets its language and a button to copy it,
-// tables get a box to scroll in, footnote marks become buttons that lead to the notes, and pictures
-// are loaded only when the reader asks for them.
+// Additions to the sanitised HTML of answers: code gets its language and a button to copy it, tables get a
+// box to scroll in, formulas are drawn, and footnote marks become buttons that lead to the notes.
 
 import { el, showSanitised, t } from "/static/app.js";
 
@@ -36,31 +35,45 @@ function dressTable(table) {
   wide.append(table);
 }
 
-// dressPicture adds to the text of a picture its address and a button that loads the picture, in a
-// frame that may load only images of that host and the page's own style sheet.
-function dressPicture(link) {
-  const words = link.textContent || t("Picture", "Hình");
-  link.textContent = link.href;
-  const box = el("span", { className: "picture" }, el("span", {}, `${words} `));
-  const show = el("button", { type: "button", className: "small", on: { click: () => {
-    const frame = el("iframe", { title: words, sandbox: "", src: `/picture?of=${encodeURIComponent(link.href)}` });
-    show.replaceWith(frame);
-  } } }, t("Load the picture", "Tải hình"));
-  link.replaceWith(box);
-  box.append(link, show);
+let math = null; // the module that draws formulas; it is loaded with the first one
+let waiting = null; // the formulas that wait for it
+
+const isFormula = (pre) => pre.firstElementChild?.classList.contains("language-math");
+
+// keepSource shows a formula that cannot be drawn as code.
+const keepSource = (code) => { if (code.parentElement.tagName === "PRE") dressCode(code.parentElement); };
+
+function loadMath() {
+  if (waiting) return;
+  waiting = [];
+  import("/static/math.js").then((module) => {
+    math = module;
+    return math.drawSoon(waiting, keepSource);
+  }).catch(() => waiting.forEach(({ code }) => keepSource(code)));
+}
+
+// drawFormulas draws the formulas of box; ended means that no text of them follows.
+function drawFormulas(box, ended) {
+  for (const code of box.querySelectorAll("code.math, code.language-math")) {
+    loadMath();
+    if (math) math.draw(code, ended, keepSource);
+    else waiting.push({ code, ended });
+  }
 }
 
 // showProse sets the content of box to sanitised HTML, with the additions.
 export function showProse(box, html) {
   showSanitised(box, html);
-  for (const pre of box.querySelectorAll("pre")) dressCode(pre);
+  drawFormulas(box, false);
+  for (const pre of box.querySelectorAll("pre")) if (!isFormula(pre)) dressCode(pre);
   for (const table of box.querySelectorAll("table")) dressTable(table);
+  for (const link of box.querySelectorAll("a")) if (link.textContent !== link.getAttribute("href")) link.className = "named"; // on paper the address follows
   label(box);
-  for (const link of box.querySelectorAll("a.image")) dressPicture(link);
 }
 
-// finish corrects the heading levels and links the footnotes of a complete answer.
+// finish corrects the heading levels, links the footnotes and draws the last formulas of a complete answer.
 export function finish(answer) {
+  drawFormulas(answer, true);
   setLevels(answer);
   linkNotes(answer);
 }

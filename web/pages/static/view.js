@@ -46,6 +46,7 @@ log.addEventListener("scroll", () => {
   });
 }, { passive: true });
 new ResizeObserver(follow).observe(log);
+log.addEventListener("drawn", follow); // a formula is higher than its source
 $("down").addEventListener("click", toEnd);
 
 // --- announcements for screen readers: each block of an answer once it is complete --------------
@@ -139,6 +140,7 @@ export function question(content, edit, files = [], useAgain = null) {
       text.classList.add("long");
     } } }, t("Show all", "Hiện tất cả"));
     text.append("… ", more);
+    addEventListener("beforeprint", () => { if (more.isConnected) more.click(); });
   }
   box.append(el("h2", { className: "hidden" }, t("You asked", "Bạn hỏi")), ...(files.length ? [el("div", { className: "sent" }, files.map((f) => fileChip(f)))] : []),
     el("div", { className: "said-so" }, text, el("div", { className: "actions" }, copyAction(() => content), action("pen", t("Edit", "Sửa"), () => edit(content, box)), files.length > 0 && useAgain && action("clip", t("Use the files again", "Dùng lại tệp"), () => useAgain(files)))));

@@ -1,0 +1,107 @@
+// Formulas drawn as MathML, which screen readers read. The page loads this module, the library and the
+// style sheet with the first formula. What is not drawn keeps its source.
+
+import temml from "/static/temml.js";
+import { el, t } from "/static/app.js";
+
+const longest = 4000; // characters of a formula that is drawn
+const slice = 8; // milliseconds of drawing without a pause
+const most = 500; // formulas that are kept
+
+// defines finds a command that defines others: with one, a short formula could become a very long one.
+const defines = /\\(?:[gex]?def|let|futurelet|global|long|(?:new|renew|provide)command)(?![a-zA-Z])/;
+const chemistry = /\\(?:ce|pu)(?![a-zA-Z])/;
+
+// The marks around formulas, and whether what is between them stands on its own line.
+const marks = [["$$", "$$", true], ["\\[", "\\]", true], ["\\(", "\\)", false], ["$", "$", false]];
+
+// read returns the TeX of a source. It is null while its end has not arrived; what has no marks, in a fence, ends
+// with the answer.
+function read(source, ended) {
+  const text = source.trim();
+  for (const [open, end, display] of marks) {
+    if (!text.startsWith(open)) continue;
+    const whole = text.length >= open.length + end.length && text.endsWith(end);
+    return whole ? { tex: text.slice(open.length, -end.length), display } : ended ? { tex: "" } : null;
+  }
+  return ended ? { tex: text, display: true } : null;
+}
+
+let chemical = null; // the promise of the commands for chemistry
+
+async function addChemistry() {
+  chemical ??= import("/static/mhchem.js").catch(() => null).then(() => { chemical.done = true; }); // without it, they are unknown
+  await chemical;
+}
+
+const drawn = new Map(); // the latest formulas by source; null for one that cannot be drawn
+
+function make({ tex, display }) {
+  if (!tex.trim() || tex.length > longest || defines.test(tex)) return null;
+  const box = el("span", { className: display ? "formula display" : "formula" });
+  try {
+    temml.render(tex, box, { displayMode: display, throwOnError: true, trust: false, maxSize: [10, 120], maxExpand: 1000 });
+  } catch {
+    return null;
+  }
+  for (const e of box.querySelectorAll("[id], [href]")) { // of labels, which would be names of the page
+    e.removeAttribute("id");
+    e.removeAttribute("href");
+  }
+  for (const { style } of box.querySelectorAll("[style]")) if (style.color) style.color = `color-mix(in oklab, ${style.color} 55%, var(--ink))`; // so that it can be read on light and dark
+  return box;
+}
+
+// A formula that is wider than its line scrolls in its box, by keyboard too.
+const widths = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    const wide = target.scrollWidth > target.clientWidth + 1;
+    target.classList.toggle("scrolls", wide);
+    if (wide) {
+      target.tabIndex = 0;
+      target.setAttribute("role", "group");
+      target.setAttribute("aria-label", t("Formula", "Công thức"));
+    } else {
+      for (const name of ["tabindex", "role", "aria-label"]) target.removeAttribute(name);
+    }
+  }
+});
+
+// draw replaces the source of a formula by the formula once all of it has arrived. failed is called if it cannot
+// be drawn; ended means that no text follows.
+export function draw(code, ended, failed) {
+  const source = code.textContent;
+  const formula = read(source, ended);
+  if (!formula) return;
+  if (chemistry.test(source) && !chemical?.done) {
+    addChemistry().then(() => { if (code.isConnected) draw(code, ended, failed); });
+    return;
+  }
+  if (!drawn.has(source)) {
+    drawn.set(source, make(formula));
+    if (drawn.size > most) drawn.delete(drawn.keys().next().value);
+  }
+  const box = drawn.get(source)?.cloneNode(true);
+  if (!box) return failed(code);
+  box.source = source.trim();
+  (code.parentElement.tagName === "PRE" ? code.parentElement : code).replaceWith(box);
+  widths.observe(box);
+}
+
+// drawSoon draws formulas with pauses, in which the page can do other things.
+export async function drawSoon(formulas, failed) {
+  let began = performance.now();
+  for (const { code, ended } of formulas) {
+    if (!code.isConnected) continue;
+    const prose = code.closest(".prose");
+    draw(code, ended, failed);
+    if (performance.now() - began < slice && code !== formulas.at(-1).code) continue;
+    prose?.dispatchEvent(new Event("drawn", { bubbles: true }));
+    await new Promise((next) => { setTimeout(next); });
+    began = performance.now();
+  }
+}
+
+await new Promise((next) => {
+  document.head.append(el("link", { rel: "stylesheet", href: "/static/math.css", on: { load: next, error: next } }));
+});
