@@ -155,9 +155,9 @@ func TestTurnPage_Look(t *testing.T) {
 					j.do(l.see(), chromedp.Navigate(j.url+path))
 					j.sees(`document.querySelector(".summary, #trace > .note")`)
 					if width == 360 { // opened, and on a wide screen as it is at first
-						eval[any](j, `(() => { for (const d of document.querySelectorAll("#trace details:not(.menu)")) d.open = true; })()`)
+						eval[any](j, `(() => { for (const d of document.querySelectorAll("#trace details:not(.models)")) d.open = true; })()`)
 					} else if id == "one" {
-						eval[any](j, `(() => { const m = document.querySelector(".menu"); if (m) m.open = true; })()`)
+						eval[any](j, `(() => { const m = document.querySelector(".models"); if (m) m.open = true; })()`)
 					}
 					name := id + "-" + language + "-" + l.name
 					j.do(shoot(t, name), fitsWidth(name))
@@ -187,7 +187,7 @@ func TestTurnPage_ManyTools(t *testing.T) {
 	j.do(chromedp.SendKeys(".tools[data-kind=offered] input", "thing_17"))
 	j.sees(`document.querySelector(".tools[data-kind=offered] [role=status]").textContent === "11 of 180"`)
 	eval[any](j, `(() => { const s = document.querySelector(".tools[data-kind=offered] select"); s.value = "mail"; s.dispatchEvent(new Event("change")); })()`)
-	j.sees(`[...document.querySelectorAll(".tools[data-kind=offered] li:not([hidden])")].every((li) => li.textContent.includes("mail")) && document.querySelector(".tools[data-kind=offered] [role=status]").textContent === "4 of 180"`)
+	j.sees(`[...document.querySelectorAll(".tools[data-kind=offered] li:not([hidden])")].every((li) => li.textContent.includes("mail")) && document.querySelector(".tools[data-kind=offered] [role=status]").textContent === "3 of 180"`)
 }
 
 // A turn can be asked again by whom it belongs to, while its conversation is there.
@@ -199,14 +199,13 @@ func TestTurnPage_OffersAskingAgain(t *testing.T) {
 	} {
 		j.do(chromedp.Navigate(j.url + "/turn?id=" + id))
 		j.sees(`document.querySelector(".summary, #trace > .note")`)
-		if got := [3]bool{eval[bool](j, `Boolean(document.querySelector(".why .again"))`), eval[bool](j, `Boolean(document.querySelector(".menu"))`), eval[bool](j, `Boolean(document.querySelector('.actions a[href="#make-test"]'))`)}; got != want {
+		if got := [3]bool{eval[bool](j, `Boolean(document.querySelector(".why .again"))`), eval[bool](j, `Boolean(document.querySelector(".models"))`), eval[bool](j, `Boolean(document.querySelector('.offers a[href="#make-test"]'))`)}; got != want {
 			t.Errorf("%s: offered %v, want %v", id, got, want)
 		}
 	}
 	j.do(chromedp.Navigate(j.url + "/turn?id=gone"))
-	j.sees(`document.querySelector(".actions").textContent.includes("Its conversation is gone")`)
+	j.sees(`document.querySelector(".offers").textContent.includes("Its conversation is gone")`)
 	j.do(chromedp.Navigate(j.url + "/turn?id=one"))
 	j.sees(`document.querySelector(".why .again")`)
-	j.do(chromedp.Click(".why .again"))
-	j.sees(`location.pathname === "/" && location.hash === "#c1"`)
+	j.do(chromedp.Click(".why .again"), until(`location.pathname === "/" && location.hash === "#c1"`))
 }

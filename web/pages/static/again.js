@@ -22,12 +22,12 @@ function askAgain(trace, how) {
 export async function offers(trace, testing) {
   const who = await me();
   const test = !who || allows(who, "review") ? el("a", { className: "button small", href: testing }, t("Make a test of this", "Tạo bài kiểm thử")) : "";
-  const none = (text) => ({ actions: el("div", { className: "row actions" }, test, text && el("span", { className: "quiet" }, text)), without: () => "" });
+  const none = (text) => ({ actions: el("div", { className: "row offers" }, test, text && el("span", { className: "quiet" }, text)), without: () => "" });
   if (trace.status === "running" || trace.untraced && !trace.answer) return { actions: "", without: () => "" };
   if (trace.person || !trace.question || trace.status === "refused" || !trace.conversation_id) return none("");
   if (!$("question") && !await isThere(trace.conversation_id)) return none(t("Its conversation is gone, so the question cannot be asked again there.", "Cuộc trò chuyện của lượt này không còn, nên không thể hỏi lại ở đó."));
   return {
-    actions: el("div", { className: "row actions" }, await modelMenu(trace), test, $("question") ? "" : el("a", { className: "button small plain", href: `/#${encodeURIComponent(trace.conversation_id)}` }, t("Open the conversation", "Mở cuộc trò chuyện"))),
+    actions: el("div", { className: "row offers" }, await modelMenu(trace), test, $("question") ? "" : el("a", { className: "button small plain", href: `/#${encodeURIComponent(trace.conversation_id)}` }, t("Open the conversation", "Mở cuộc trò chuyện"))),
     without: (name) => (name.includes("__") ? el("button", { type: "button", className: "small again", "aria-label": t(`Ask again without it: ${name}`, `Hỏi lại không dùng nó: ${name}`), on: { click: () => askAgain(trace, { without: [name] }) } }, t("Ask again without it", "Hỏi lại không dùng nó")) : ""),
   };
 }
@@ -54,7 +54,7 @@ async function models(trace) {
 async function modelMenu(trace) {
   const all = await models(trace);
   if (!all.length) return "";
-  const menu = el("details", { className: "menu" }, el("summary", { className: "button small" }, t("Ask again with another model", "Hỏi lại bằng mô hình khác")),
+  const menu = el("details", { className: "models" }, el("summary", { className: "button small" }, t("Ask again with another model", "Hỏi lại bằng mô hình khác")),
     el("ul", { className: "card" }, all.map((m) => el("li", {}, el("button", { type: "button", className: "plain", on: { click: () => askAgain(trace, m) } }, m.model, " ", el("small", { className: "quiet" }, m.provider))))));
   const shut = () => {
     if (!menu.open) return false;

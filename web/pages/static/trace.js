@@ -149,8 +149,8 @@ function decidedText(call) {
 function callDetails(call, began) {
   const start = Math.max(0, Date.parse(call.at) - began - call.took_ms);
   const [words, kind] = outcome(call.status);
-  return fold(el("span", { className: "call" }, badge(words, kind), " ", el("code", { className: "args" }, brief(call.arguments || "{}")), " ",
-    el("span", { className: "time" }, [t(`${duration(call.took_ms)} at ${duration(start)}`, `${duration(call.took_ms)} lúc ${duration(start)}`), decidedText(call)].filter(Boolean).join(" · "))),
+  return fold(el("span", { className: "made" }, badge(words, kind), " ", el("code", { className: "args" }, brief(call.arguments || "{}")), " ",
+    el("span", { className: "time" }, [t(`${duration(call.took_ms)}, from ${duration(start)} on`, `${duration(call.took_ms)}, từ ${duration(start)}`), decidedText(call)].filter(Boolean).join(" · "))),
   code(pretty(call.arguments || "{}"), t("Arguments", "Tham số")),
   el("p", { className: "quiet" }, t("Result", "Kết quả")),
   code(pretty(call.output || t("nothing", "không có gì")), t("Result", "Kết quả")));
