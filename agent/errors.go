@@ -10,6 +10,8 @@ import (
 var (
 	// ErrParent is an ErrInvalid: the parent turn is not in the conversation.
 	ErrParent = fmt.Errorf("%w: parent", ErrInvalid)
+	// ErrWithout is an ErrInvalid: the turn leaves out a tool that does not exist.
+	ErrWithout = fmt.Errorf("%w: without", ErrInvalid)
 	// ErrNotFound: no assistant has that name.
 	ErrNotFound = errors.New("not found")
 	// ErrUnavailable: something that the assistant needs is missing now.

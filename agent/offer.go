@@ -19,7 +19,7 @@ func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, f
 	}
 	skills := a.skills(ctx, w)
 	want := offer.Want{
-		Globs: w.assistant.Tools, Rights: w.turn.Rights, Nobody: w.caller().ID == "", Also: a.also(w), Questions: questions(past, q, earlier), Client: w.turn.ClientTools, Narrow: w.narrow(), Skills: skills,
+		Globs: w.assistant.Tools, Rights: w.turn.Rights, Nobody: w.caller().ID == "", Also: a.also(w), Questions: questions(past, q, earlier), Client: w.turn.ClientTools, Without: w.turn.Without, Narrow: w.narrow(), Skills: skills,
 		Bytes: a.toolBytes(ctx, w), Window: a.windowBytes(ctx, w, a.fixedBytes(ctx, w, q, past, found, skills, earlier)),
 	}
 	choice, err := a.tools.Choose(ctx, w.out, want)

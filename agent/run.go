@@ -144,6 +144,9 @@ func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, k *kee
 	if !ok || !t.Rights.Assistant(name) {
 		return nil, fmt.Errorf("%w: there is no assistant %q; choose one of %s", ErrNotFound, name, strings.Join(a.names(t.Rights), ", "))
 	}
+	if err := a.checkWithout(ctx, t); err != nil {
+		return nil, err
+	}
 	schema, err := compileSchema(t)
 	if err != nil {
 		return nil, err
@@ -176,6 +179,7 @@ func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, k *kee
 	w.fitQuestion()
 	out.Trace.Turn(t.ID, t.ConversationID, t.Owner)
 	out.Trace.Route(assistant.Name, route)
+	out.Trace.Without(t.Without)
 	if secret := a.secrets[name]; !a.cfg.Off.Prompt {
 		out.Withhold(secret())
 	}

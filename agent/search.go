@@ -24,7 +24,7 @@ type findings struct {
 // canSearch fails, before anything else runs, if the host lacks all tools of the search list. An
 // emergency needs no search.
 func (a *Agent) canSearch(w *task, first First) error {
-	why := a.search.Impossible(w.assistant.Search)
+	why := a.search.Impossible(a.searches(w))
 	if why == "" || len(first.Kinds) > 0 {
 		return nil
 	}
@@ -35,7 +35,8 @@ func (a *Agent) canSearch(w *task, first First) error {
 // results, and model and person are told. In an emergency it looks up only the passage that the
 // topic names for it: the words of the message often lead to the wrong first aid.
 func (a *Agent) lookUp(ctx context.Context, w *task, q question, past recalled, verdict *Gate) (findings, error) {
-	if len(w.assistant.Search) == 0 || len(q.approved) > 0 {
+	list := a.searches(w)
+	if len(list) == 0 || len(q.approved) > 0 {
 		return findings{}, nil
 	}
 	query, wanted := a.queryOf(w, q, past, verdict)
@@ -46,7 +47,7 @@ func (a *Agent) lookUp(ctx context.Context, w *task, q question, past recalled, 
 	}
 	if ahead.words != nil && !verdict.Known() && !w.route.JudgeQueues() {
 		looked = begin(w.group, func() (map[string]toolhandler.Outcome, error) {
-			return a.search.lookAhead(ctx, w.assistant.Search, query, ahead.words), nil
+			return a.search.lookAhead(ctx, list, query, ahead.words), nil
 		})
 	}
 	if err := verdict.Pass(ctx); err != nil || !wanted {
@@ -61,7 +62,7 @@ func (a *Agent) lookUp(ctx context.Context, w *task, q question, past recalled, 
 			return findings{}, err
 		}
 	}
-	out, err := a.search.Ask(ctx, w.out, w.assistant.Search, query, ahead)
+	out, err := a.search.Ask(ctx, w.out, list, query, ahead)
 	found := findings{looked: out.Looked}
 	if w.route.Offline { // a model is only shown what surely fits
 		found.perhaps = out.Perhaps

@@ -9,13 +9,16 @@ import (
 	"molar/schemas"
 )
 
-// ServerTools limits the model's use of the servers' tools. It does not affect the assistant's own
-// search.
+// ServerTools limits the model's use of the servers' tools. Only Without affects the assistant's own
+// search as well.
 type ServerTools struct {
 	// NoTools offers no tools to the model, not even the client's.
 	NoTools bool
 	// Narrow restricts the servers' tools; nil restricts nothing.
 	Narrow *Narrowing
+	// Without are tools that this turn does without, by their offered names or globs of them, 128 at most:
+	// neither the model nor the assistant's search calls them. An unknown name is an [ErrWithout].
+	Without []string `json:",omitempty"`
 	// Also are tools, by their offered names, that this turn is offered beside those of the assistant: the
 	// host's own searches that the client asked for. Those of the operator's texts are offered to an assistant
 	// without a topic only, or if it searches them itself.

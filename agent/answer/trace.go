@@ -40,10 +40,12 @@ type Trace struct {
 	Verdict      *VerdictTrace   `json:"verdict,omitempty"`
 	Memory       string          `json:"memory,omitempty"`
 	Steps        []StepTrace     `json:"steps,omitempty"`
-	Skills       *SkillsTrace    `json:"skills,omitempty"`
-	Tools        []ToolTrace     `json:"tools"`
-	Passes       []PassTrace     `json:"passes"`
-	Done         *Done           `json:"done,omitempty"`
+	// Without are the tools that the person had left out for this question, by name or glob.
+	Without []string     `json:"without,omitempty"`
+	Skills  *SkillsTrace `json:"skills,omitempty"`
+	Tools   []ToolTrace  `json:"tools"`
+	Passes  []PassTrace  `json:"passes"`
+	Done    *Done        `json:"done,omitempty"`
 }
 
 // A VerdictTrace is the guardrail's decision.

@@ -39,6 +39,9 @@ func (tr *Tracer) Route(assistant string, route providers.Route) {
 	tr.t.Assistant, tr.t.Provider, tr.t.Model, tr.t.Route = assistant, route.Provider.Name(), route.Model, route.Why
 }
 
+// Without records the tools that the turn does without, as the person asked.
+func (tr *Tracer) Without(globs []string) { tr.t.Without = globs }
+
 // Verdict records the guardrail's decision.
 func (tr *Tracer) Verdict(v subject.Verdict) {
 	tr.t.Verdict = &VerdictTrace{Verdict: v, TookMS: ms(v.Took)}

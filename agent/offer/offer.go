@@ -139,6 +139,8 @@ type Want struct {
 	Rights *schemas.Rights
 	// Nobody is set if no person asks, so that no tool is called as one.
 	Nobody bool
+	// Without are globs of offered names that are left out.
+	Without []string
 	// Also are tools, by their offered names, that are offered whatever the globs are.
 	Also []string
 	// Questions are the questions of the conversation, oldest first, and last the new one.
@@ -246,6 +248,8 @@ func (want *Want) callable(all []schemas.Tool, withheld func(name, reason string
 			reason = tool.Withheld
 		case tool.Rules.Policy == schemas.PolicyDeny:
 			reason = "its policy is deny"
+		case schemas.MatchGlobs(want.Without, tool.Name):
+			reason = "left out for this question, as the person asked"
 		case want.Narrow != nil:
 			narrowed, may := want.Narrow(tool)
 			if tool = narrowed; !may {

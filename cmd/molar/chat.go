@@ -63,6 +63,7 @@ func newChatCmd(a *app) *cobra.Command {
 	flags.StringArrayVar(&f.Files, "file", nil, "send this `file` with the question: an image, a sound, a PDF or a text; may be repeated")
 	flags.BoolVar(&f.Yes, "yes", false, "approve every tool call without asking")
 	flags.BoolVar(&f.NoTools, "no-tools", false, "offer no tools to the model")
+	flags.StringArrayVar(&f.Without, "without", nil, "leave out this `tool`, by its name or a glob such as files__*; may be repeated")
 	flags.IntVar(&f.MaxRounds, "max-rounds", 0, "largest `number` of rounds of tool calls")
 	flags.DurationVar(&f.Timeout, "timeout", 0, "give up on an answer after this `duration`, such as 90s")
 	completeChat(a, cmd)

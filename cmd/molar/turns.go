@@ -24,6 +24,7 @@ import (
 func newTurnsCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{Use: "turns", Short: "Show what happened in a turn, and mark answers", Args: onlyCommands, RunE: showHelp}
 	var format string
+	var all bool
 	show := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show the trace of a turn: why each tool was called, or not",
@@ -46,16 +47,17 @@ func newTurnsCmd(a *app) *cobra.Command {
 				_, err = fmt.Fprintln(a.Stdout, string(trace))
 				return err
 			}
-			return printTrace(a.Stdout, trace)
+			return printTrace(a.Stdout, trace, all)
 		},
 	}
+	show.Flags().BoolVar(&all, "all", false, "name every tool that was not called")
 	show.Flags().StringVar(&format, "output-format", cli.Text, "text or json")
 	cmd.AddCommand(show, newTurnsMarkCmd(a), newTurnsListCmd(a))
 	return cmd
 }
 
-// printTrace writes a trace for a person.
-func printTrace(w io.Writer, raw json.RawMessage) error {
+// printTrace writes a trace for a person; all names every tool that was not called.
+func printTrace(w io.Writer, raw json.RawMessage, all bool) error {
 	var t answer.Trace
 	if err := json.Unmarshal(raw, &t); err != nil {
 		return fmt.Errorf("read the trace: %w", err)
@@ -81,13 +83,16 @@ func printTrace(w io.Writer, raw json.RawMessage) error {
 	if v := t.Verdict; v != nil {
 		line("guardrail: pass %v by %s: %s", v.Pass, v.By, v.Reason)
 	}
+	if len(t.Without) > 0 {
+		line("asked without %s", strings.Join(t.Without, ", "))
+	}
 	if t.Error != "" {
 		line("error: %s", t.Error)
 	}
 	if t.Done != nil {
 		line("used %s", usageText(t.Done.Usage))
 	}
-	printTools(line, t.Tools)
+	printTools(line, t.Tools, all)
 	printSkills(line, t)
 	for i, p := range t.Passes {
 		line("\nmodel call %d: %s pass, %d tools offered, %.0f ms, first output after %.0f ms, %s", i+1, p.Pass, p.Offered, p.TookMS, p.FirstMS, p.Finish)
@@ -147,19 +152,79 @@ func printSkills(line func(string, ...any), t answer.Trace) {
 	}
 }
 
-func printTools(line func(string, ...any), tools []answer.ToolTrace) {
-	line("\ntools:")
+// mostNamed is how many names of a line are printed unless all are wanted.
+const mostNamed = 6
+
+// printTools prints the tools of a turn: the called ones with their calls, then how many were only offered,
+// then the others by the reason why they were not. all lists every name.
+func printTools(line func(string, ...any), tools []answer.ToolTrace, all bool) {
 	if len(tools) == 0 {
-		line("  none was offered or withheld: the assistant has no tools in this turn")
+		line("\ntools: none was offered or withheld: the assistant has no tools in this turn")
+		return
 	}
+	var offered []answer.ToolTrace
+	var reasons []string
+	withheld := map[string][]string{}
+	line("\ncalled:")
+	called := 0
 	for _, tool := range tools {
-		line("  %s: %s", tool.Name, tool.Reason)
-		if tool.Shown != "" {
-			line("    shown for lack of room: %s", tool.Shown)
+		switch {
+		case len(tool.Calls) > 0:
+			called++
+			printCalls(line, tool)
+		case tool.Offered:
+			offered = append(offered, tool)
+		default:
+			if withheld[tool.Reason] == nil {
+				reasons = append(reasons, tool.Reason)
+			}
+			withheld[tool.Reason] = append(withheld[tool.Reason], tool.Name)
 		}
-		for _, c := range tool.Calls {
-			line("    %s %s -> %s in %.1f ms: %s", c.ID, c.Arguments, c.Status, c.TookMS, terminal.Preview(c.Output))
+	}
+	if called == 0 {
+		line("  no tool")
+	}
+	switch {
+	case len(offered) > 0 && all:
+		line("\noffered, and the model did not call them:")
+		for _, tool := range offered {
+			line("  %s", tool.Name)
+			printShown(line, tool)
 		}
+	case len(offered) > 0:
+		line("\noffered, and the model did not call them: %d; --all lists them", len(offered))
+	}
+	if len(reasons) == 0 {
+		return
+	}
+	line("\nnot offered:")
+	for _, reason := range reasons {
+		names := withheld[reason]
+		more := ""
+		if n := len(names) - mostNamed; n > 0 && !all {
+			names, more = names[:mostNamed], fmt.Sprintf(" and %d more; --all lists them", n)
+		}
+		line("  %d: %s", len(withheld[reason]), reason)
+		line("    %s%s", strings.Join(names, ", "), more)
+	}
+}
+
+// printCalls prints a called tool.
+func printCalls(line func(string, ...any), tool answer.ToolTrace) {
+	line("  %s: %s", tool.Name, tool.Reason)
+	printShown(line, tool)
+	for _, c := range tool.Calls {
+		decided := ""
+		if c.DecidedBy != "" {
+			decided = fmt.Sprintf(", decided by %s after %.1f s", c.DecidedBy, c.WaitedMS/1000)
+		}
+		line("    %s %s -> %s in %.1f ms%s: %s", c.ID, c.Arguments, c.Status, c.TookMS, decided, terminal.Preview(c.Output))
+	}
+}
+
+func printShown(line func(string, ...any), tool answer.ToolTrace) {
+	if tool.Shown != "" {
+		line("    shown for lack of room: %s", tool.Shown)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -32,6 +33,7 @@ type Flags struct {
 	Format       string
 	MCP          []string
 	NoTools      bool
+	Without      []string
 	Yes          bool
 	MaxRounds    int
 	Timeout      time.Duration
@@ -149,7 +151,7 @@ func (f Flags) turn(asked Question) agent.Turn {
 		Messages:    []schemas.Message{{Role: schemas.RoleUser, Parts: schemas.PastedParts(asked.Prompt, asked.Pasted)}},
 		Attachments: asked.Attached,
 		ModelChoice: agent.ModelChoice{Provider: f.Provider, Model: f.Model},
-		ServerTools: agent.ServerTools{NoTools: f.NoTools, MaxRounds: f.MaxRounds},
+		ServerTools: agent.ServerTools{NoTools: f.NoTools, Without: slices.Concat(f.Without, asked.Without), MaxRounds: f.MaxRounds},
 	}
 }
 

@@ -34,7 +34,7 @@ func (s *session) commands() []slashCommand {
 		{"resume", "[ID]", "continue an earlier conversation", s.resume},
 		{"save", "FILE", "write this conversation to a new file, as Markdown", s.save},
 		{"file", "FILE", "attach an image, a sound, a PDF or a text to the next question", s.file},
-		{"retry", "", "ask the last question again", s.retry},
+		{"retry", "[without TOOL]", "ask the last question again, without some tools", s.retry},
 		{"quit", "", "end the session", func(context.Context, string) error { return errLeave }},
 	}
 }
@@ -170,12 +170,18 @@ func (s *session) clear(context.Context, string) error {
 	return err
 }
 
-func (s *session) retry(ctx context.Context, _ string) error {
+// retry asks the last question again; "without" and names or globs of tools after it leave these out.
+func (s *session) retry(ctx context.Context, args string) error {
 	if s.last == nil {
 		return errors.New("there is no question to ask again")
 	}
+	words := strings.Fields(args)
+	if len(words) > 0 && (words[0] != "without" || len(words) < 2) {
+		return errors.New("/retry asks the last question again; leave tools out by /retry without TOOL")
+	}
 	s.lines(s.last.Prompt, terminal.Dim)
 	again := *s.last
+	again.Without = words[min(1, len(words)):]
 	messages, err := s.h.Stored(ctx, s.f.Conversation)
 	for _, m := range messages { // a stored turn gets a second version
 		if err == nil && m.TurnID == s.lastTurn && m.Role == schemas.RoleUser {

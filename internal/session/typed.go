@@ -25,6 +25,8 @@ type Question struct {
 	Attached []agent.Attachment
 	// Parent is the turn to continue after; nil means the newest.
 	Parent *string
+	// Without are tools that the question is asked without, beside those of the flags.
+	Without []string
 }
 
 // read makes a question of the arguments and the piped input. A "-" before the prompt, or

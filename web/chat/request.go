@@ -51,6 +51,8 @@ type chatRequest struct {
 		Provider       string  `json:"provider"`
 		Model          string  `json:"model"`
 		GuardrailModel string  `json:"guardrail_model"`
+		// Without are tools that are left out for this question, by their offered names or globs of them.
+		Without []string `json:"without"`
 	} `json:"molar"`
 	OllamaModel          string `json:"ollama_model"`
 	OllamaGuardrailModel string `json:"ollama_guardrail_model"`
@@ -131,7 +133,7 @@ func (q *chatRequest) turn(h http.Header) (agent.Turn, error) {
 			ClientTools: choice.tools, Results: list.results, MustCall: choice.must, MustCallTool: choice.name,
 			OneCall: q.ParallelToolCalls != nil && !*q.ParallelToolCalls,
 		},
-		ServerTools: agent.ServerTools{NoTools: choice.none},
+		ServerTools: agent.ServerTools{NoTools: choice.none, Without: q.Molar.Without},
 	}
 	if q.MaxCompletionTokens > 0 {
 		t.MaxTokens = q.MaxCompletionTokens

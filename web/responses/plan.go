@@ -99,7 +99,7 @@ func (q *Request) turn(tools *toolbox) agent.Turn {
 		Place:       agent.Place{Key: q.key, WholeHistory: q.Truncation == "disabled"},
 		ModelChoice: agent.ModelChoice{Provider: q.Molar.Provider, Model: q.Molar.Model, GuardrailModel: q.Molar.GuardrailModel},
 		Sampling:    agent.Sampling{Temperature: q.Temperature, TopP: q.TopP, Thinking: q.thinking()},
-		ServerTools: agent.ServerTools{NoTools: tools.none, ListTools: len(tools.servers) > 0},
+		ServerTools: agent.ServerTools{NoTools: tools.none, Without: q.Molar.Without, ListTools: len(tools.servers) > 0},
 		Client: agent.Client{
 			ClientTools: tools.own, MustCall: tools.must, MustCallTool: tools.name,
 			OneCall: q.ParallelToolCalls != nil && !*q.ParallelToolCalls,

@@ -67,6 +67,8 @@ type Request struct {
 		Provider       string `json:"provider"`
 		Model          string `json:"model"`
 		GuardrailModel string `json:"guardrail_model"`
+		// Without are tools that are left out for this question, by their offered names or globs of them.
+		Without []string `json:"without"`
 	} `json:"molar"`
 
 	// hash identifies the request for its Idempotency-Key.

@@ -118,6 +118,7 @@ var failures = []struct {
 	{errIs(agent.ErrNotSaved), Error{Status: 502, Kind: TypeServer, Code: "answer_not_saved", NoRetry: true}},
 	{errIs(agent.ErrToolChoice), Error{Status: 400, Kind: TypeInvalid, Code: "invalid_request", Param: "tool_choice"}},
 	{errIs(agent.ErrParent), Error{Status: 400, Kind: TypeInvalid, Code: "invalid_request", Param: "molar.parent"}},
+	{errIs(agent.ErrWithout), Error{Status: 400, Kind: TypeInvalid, Code: "invalid_request", Param: "molar.without"}},
 	{errIs(agent.ErrInvalid), Error{Status: 400, Kind: TypeInvalid, Code: "invalid_request"}},
 	{errIs(agent.ErrNotFound), Error{Status: 404, Kind: TypeInvalid, Code: "model_not_found", Param: "model"}},
 	{errIs(agent.ErrBusy), Error{Status: 409, Kind: TypeInvalid, Code: "conversation_busy", RetryAfter: time.Second}},

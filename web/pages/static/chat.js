@@ -69,13 +69,13 @@ function begin(content, files = []) {
 
 // ask sends a question. replaces are the turns of which it is a new version, if any: it becomes
 // another version of the newest of them that is stored, whose own branch stays. pastes are the texts in
-// it that were pasted.
-async function ask(content, replaces = [], files = [], pastes = [content]) {
+// it that were pasted; how are more fields of the request, for a question that is asked again in another way.
+async function ask(content, replaces = [], files = [], pastes = [content], how = null) {
   const hiddenMessages = hideFrom(replaces);
-  const answer = Object.assign(begin(content, files), { replaces, hiddenMessages, pastes });
+  const answer = Object.assign(begin(content, files), { replaces, hiddenMessages, pastes, how });
   const body = {
     model: chosen ? model.value : undefined, stream: true, messages: [{ role: "user", content }], chat_id: answer.sent,
-    molar: { ...settings(), events: true, html: true, detach: true },
+    molar: { ...settings(), ...how, events: true, html: true, detach: true },
   };
   await settle(answer, async () => {
     const long = pastes.filter(isLong);
@@ -150,6 +150,7 @@ async function settle(answer, run) {
   saveTurns();
   answer.question.dataset.turn = answer.box.dataset.turn = answer.turn;
   answer.end();
+  if (answer.how && answer.turn) answer.after.append(compareLink(answer));
   const here = running === answer;
   if (here) setRunning(null);
   tabs.postMessage({ changed: answer.conversation });
@@ -384,6 +385,48 @@ function again(answer) {
   answer.question.remove();
   answer.box.remove();
 }
+
+// askedAgain asks the question of a turn again in another way, beside that turn: as the trace page or the panel
+// next to the answer says.
+async function askedAgain({ conversation: id, turn, how }) {
+  if (running) return hint(t("Wait for the answer, or stop it, then ask again.", "Hãy chờ câu trả lời, hoặc dừng nó, rồi hỏi lại."));
+  if (id !== conversation) return; // it is gone, and the page says so
+  const here = view;
+  try {
+    const { tree } = await treeOf(id, "&html=true");
+    const question = (await tree.versionsOf([turn])).find((m) => m.turn_id === turn);
+    if (here !== view || running) return tree.close();
+    if (!question) {
+      tree.close();
+      return hint(t("That question is not in the conversation any more.", "Câu hỏi đó không còn trong cuộc trò chuyện."));
+    }
+    if (isDrawn(turn)) {
+      tree.close();
+    } else {
+      leave();
+      await showBranch(tree, tree.leaf(question.seq), turn);
+    }
+    ask(question.content, [turn], storedFiles(question), [question.content], how);
+  } catch (err) {
+    if (here === view) hint(err.advice ?? String(err));
+  }
+}
+
+// takeAgain returns what another page wants to be asked again, once; null for nothing.
+function takeAgain() {
+  try {
+    const again = JSON.parse(sessionStorage.getItem("molar.again"));
+    sessionStorage.removeItem("molar.again");
+    return again;
+  } catch {
+    return null;
+  }
+}
+
+// compareLink says in which way a question was asked again, and links to what differs.
+const compareLink = ({ how, turn, replaces }) => el("p", { className: "note" },
+  how.without ? t(`Asked again without ${how.without.join(", ")}. `, `Đã hỏi lại không dùng ${how.without.join(", ")}. `) : t(`Asked again with ${how.model}. `, `Đã hỏi lại bằng ${how.model}. `),
+  el("a", { href: `/turn?${new URLSearchParams({ id: turn, before: replaces[0] })}` }, t("Compare it with the answer before", "So với câu trả lời trước")));
 
 // unanswered returns the function that asks the last question again if that question has no answer
 // and content is the same text, which the failure had put back into the box; else null.
@@ -807,6 +850,7 @@ function setUpControls() {
     if (event.newState === "open") (await import("/static/picker.js")).showChoices(operates, () => { look(); input.focus(); });
   });
   addEventListener("storage", ({ key }) => { if (key === "molar.settings") look(); }); // the settings page is open too
+  addEventListener("again", ({ detail }) => askedAgain(detail));
   model.addEventListener("change", () => { keep("assistant", model.value); chosen = true; showAssistant(); look(); });
   addEventListener("focus", () => look()); // shows changes that were made in another window
   document.addEventListener("visibilitychange", () => { if (!document.hidden) look(); });
@@ -849,11 +893,13 @@ async function start() {
   setUpControls();
   setUpComposer();
   choose(storedValue("assistant"));
+  const again = takeAgain();
   const id = idInAddress() || earlierTurns.find((n) => n.here)?.conversation || storedValue("conversation");
   if (id === "new") startNew();
   else if (id) await openConversation(id);
   else setInput(draftOf(""));
   arriving = false;
+  if (again) askedAgain(again);
   if (matchMedia("(pointer: fine)").matches) input.focus();
   performance.mark("usable");
   if (!conversation) rejoin();

@@ -1,8 +1,9 @@
 // The trace page: the steps of one turn, and why each tool was called or not.
 
 import { $, allows, api, el, me, t, when } from "/static/app.js";
-import { fill, frame, table } from "/static/pages.js";
-import { section, whole } from "/static/traceparts.js";
+import { comparison, offers } from "/static/again.js";
+import { fill, frame, note, table } from "/static/pages.js";
+import { asJSON, details, explanation, section, summary } from "/static/trace.js";
 
 // choose returns a form to select a turn, for an address without one.
 async function choose() {
@@ -22,12 +23,14 @@ async function choose() {
 }
 
 const lookAgain = 2000; // ms
+const traceOf = (turn) => api(`/v1/turns/${encodeURIComponent(turn)}`);
 
 async function load(id) {
   try {
-    const trace = await api(`/v1/turns/${encodeURIComponent(id)}`);
+    const trace = await traceOf(id);
     if (trace.status === "running") setTimeout(() => fill($("trace"), () => load(id), page), lookAgain);
-    return trace;
+    const earlier = parameters.get("before") ? await traceOf(parameters.get("before")).catch(() => null) : null;
+    return { trace, earlier, offered: await offers(trace, "#make-test") };
   } catch (err) {
     if (err.status === 404) {
       err.detail = "";
@@ -43,21 +46,23 @@ function testBox(trace) {
   const box = el("div", { id: "make-test" });
   const show = async () => {
     const who = await me();
-    if (trace.status === "running" || who && !allows(who, "review")) return;
+    if (who && !allows(who, "review")) return;
     const [{ testGuide }, { data: marks }] = await Promise.all([import("/static/desk_turn.js"), api(`/v1/feedback?${new URLSearchParams({ turn: id })}`).catch(() => ({ data: [] }))]);
     box.append(testGuide(id, trace, marks.filter((m) => m.turn_id === id)));
+    if (location.hash === "#make-test") box.scrollIntoView();
   };
   show();
   return box;
 }
 
-// page returns all of a turn, with the step behind its summary.
-function page(trace) {
-  const [summary, ...rest] = [whole(trace)].flat();
-  return [summary, testBox(trace), ...rest];
+// page returns all of a turn. What repairs an assistant comes after what explains the answer.
+function page({ trace, earlier, offered }) {
+  if (trace.status === "running") return note(t("The turn is still running. Its trace appears here when it has ended.", "Lượt này còn đang chạy. Dấu vết sẽ hiện ở đây khi lượt kết thúc."));
+  return [summary(trace, offered.actions), earlier ? comparison(earlier, trace) : "", ...explanation(trace, offered.without), testBox(trace), ...details(trace), asJSON(trace)];
 }
 
 frame(t("Trace", "Dấu vết"));
-const id = new URLSearchParams(location.search).get("id");
+const parameters = new URLSearchParams(location.search);
+const id = parameters.get("id");
 if (id) await fill($("trace"), () => load(id), page);
 else await fill($("trace"), choose, (parts) => parts);
