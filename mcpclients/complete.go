@@ -1,6 +1,7 @@
 package mcpclients
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -20,24 +21,29 @@ const (
 	listWait  = 2 * time.Second
 )
 
-// Resources lists the URIs of a server's resources for completion by who asks; nil if it has none or is slow.
-func (m *Manager) Resources(ctx context.Context, who schemas.Caller, server string) []string {
+// An Address is a URI of a resource, or a URI template, with the server's name for it.
+type Address struct{ URI, Name string }
+
+// Resources lists a server's resources for completion by who asks; nil if it has none or is slow.
+func (m *Manager) Resources(ctx context.Context, who schemas.Caller, server string) []Address {
 	return m.addresses(ctx, who, server, methodListResources)
 }
 
 // Templates lists the URI templates of a server's resources, like Resources.
-func (m *Manager) Templates(ctx context.Context, who schemas.Caller, server string) []string {
+func (m *Manager) Templates(ctx context.Context, who schemas.Caller, server string) []Address {
 	return m.addresses(ctx, who, server, methodListTemplates)
 }
 
-func (m *Manager) addresses(ctx context.Context, who schemas.Caller, server, method string) []string {
+func (m *Manager) addresses(ctx context.Context, who schemas.Caller, server, method string) []Address {
 	ctx, cancel := context.WithTimeout(ctx, listWait)
 	defer cancel()
 	type entry struct {
 		URI      string `json:"uri"`
 		Template string `json:"uriTemplate"`
+		Name     string `json:"name"`
+		Title    string `json:"title"`
 	}
-	var all []string
+	var all []Address
 	for cursor := ""; len(all) < maxListed; {
 		params := struct {
 			Cursor string `json:"cursor,omitempty"`
@@ -54,7 +60,7 @@ func (m *Manager) addresses(ctx context.Context, who schemas.Caller, server, met
 		for _, e := range append(page.Resources, page.Templates...) {
 			address := e.URI + e.Template
 			if isWord(address) && !strings.ContainsAny(address, " \t\n") {
-				all = append(all, address)
+				all = append(all, Address{address, cmp.Or(e.Title, e.Name)})
 			}
 		}
 		if page.NextCursor == "" || page.NextCursor == cursor {
@@ -62,8 +68,9 @@ func (m *Manager) addresses(ctx context.Context, who schemas.Caller, server, met
 		}
 		cursor = page.NextCursor
 	}
-	slices.Sort(all)
-	return slices.Compact(all[:min(len(all), maxListed)])
+	slices.SortFunc(all, func(a, b Address) int { return cmp.Compare(a.URI, b.URI) })
+	same := func(a, b Address) bool { return a.URI == b.URI }
+	return slices.CompactFunc(all[:min(len(all), maxListed)], same)
 }
 
 // A Typed holds an argument as a person is typing it.

@@ -50,10 +50,10 @@ func TestResource(t *testing.T) {
 	if _, _, err := m.Resource(t.Context(), schemas.Caller{}, "nobody", "x:1"); err == nil {
 		t.Error("a server that is unknown gave a resource")
 	}
-	if diff := cmp.Diff([]string{"a:1", "b:2"}, m.Resources(t.Context(), schemas.Caller{}, "memory-server")); diff != "" {
+	if diff := cmp.Diff([]mcpclients.Address{{URI: "a:1"}, {URI: "b:2"}}, m.Resources(t.Context(), schemas.Caller{}, "memory-server")); diff != "" {
 		t.Errorf("listed (-want +got)\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"tooth://{jaw}/{number}"}, m.Templates(t.Context(), schemas.Caller{}, "memory-server")); diff != "" {
+	if diff := cmp.Diff([]mcpclients.Address{{URI: "tooth://{jaw}/{number}", Name: "A tooth"}}, m.Templates(t.Context(), schemas.Caller{}, "memory-server")); diff != "" {
 		t.Errorf("templates (-want +got)\n%s", diff)
 	}
 	typed := mcpclients.Typed{Template: "tooth://{jaw}/{number}", Argument: "number", Value: "3", Others: map[string]string{"jaw": "upper"}}

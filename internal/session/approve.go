@@ -59,14 +59,15 @@ func (s *session) approve(ctx context.Context, a approvalAsk) bool {
 		a.answer <- agent.Decision{Allowed: true} // a concurrent call was allowed meanwhile
 		return true
 	}
-	for _, line := range approvalLines(a.ask) {
-		s.lines(line, terminal.Bold)
+	columns, _ := s.size()
+	for _, row := range terminal.Approval.Rows("May this run?", strings.Join(approvalLines(a.ask), "\n"), columns) {
+		s.say("%s", row)
 	}
 	for {
 		if !s.quiet(ctx) {
 			return false
 		}
-		text, ok := s.readAside(ctx, "  "+choices(a.ask)+", then Enter> ")
+		text, ok := s.readAside(ctx, "  "+choices(a.ask)+", then Enter> ", "")
 		if !ok {
 			return false
 		}
@@ -81,7 +82,7 @@ func (s *session) approve(ctx context.Context, a approvalAsk) bool {
 			}
 			chosen = "allowed once, with these arguments"
 		case !known:
-			s.ahead = append(s.ahead, terminal.Key{Code: terminal.KeyPaste, Text: text})
+			s.editor.Key(terminal.Key{Code: terminal.KeyPaste, Text: text})
 			s.lines("  this is not an answer to the question; it is kept for the next message", terminal.Dim)
 			continue
 		}
@@ -138,13 +139,20 @@ func chosenBy(ask agent.Ask, answer string) (d agent.Decision, said string, know
 	return d, "", false
 }
 
-// readAside reads a line that is not a message: keys typed before wait for the message line.
-// It returns false if the person pressed Ctrl-C or Ctrl-D, or if the line is no longer needed.
-func (s *session) readAside(ctx context.Context, prompt string) (string, bool) {
-	ahead := s.ahead
-	s.ahead = nil
+// readAside reads a line that is not a message, from a text that can be changed. What was typed of the
+// next message is put aside meanwhile. It returns false if the person pressed Ctrl-C or Ctrl-D, or if
+// the line is no longer needed.
+func (s *session) readAside(ctx context.Context, prompt, text string) (string, bool) {
+	typing := s.editor.PutAside()
+	s.aside = true
+	defer func() {
+		s.aside = false
+		s.editor.SetPrompt(promptMark)
+		s.editor.Restore(typing)
+		s.editor.SetBusy(true)
+	}()
+	s.editor.SetText(text)
 	line, err := s.readLine(ctx, prompt)
-	s.ahead = append(ahead, s.ahead...)
 	return line, err == nil
 }
 
@@ -159,19 +167,17 @@ func (s *session) quiet(ctx context.Context) bool {
 				return false
 			}
 			s.typeAhead(key)
+			if s.editor.Paint() != nil {
+				return false
+			}
 			pause.Reset(answerQuiet)
+		case f := <-s.finds:
+			s.keep(f)
 		case <-pause.C:
 			return true
 		case <-ctx.Done():
 			return false
 		}
-	}
-}
-
-// typeAhead queues a key for the message line.
-func (s *session) typeAhead(key terminal.Key) {
-	if len(s.ahead) < maxAhead {
-		s.ahead = append(s.ahead, key)
 	}
 }
 
@@ -222,8 +228,7 @@ func (s *session) reach(g schemas.Grant) string {
 func (s *session) editArguments(ctx context.Context, ask agent.Ask) (agent.Decision, bool) {
 	text := ask.Call.Function.Arguments
 	for {
-		s.editor.SetText(terminal.Clean(text))
-		line, ok := s.readAside(ctx, "arguments> ")
+		line, ok := s.readAside(ctx, "arguments> ", terminal.Clean(text))
 		if text = strings.TrimSpace(line); !ok || text == "" {
 			return agent.Decision{}, false
 		}

@@ -22,10 +22,10 @@ type aTyped struct {
 
 func quietSession(screen *strings.Builder) *session {
 	size := func() (int, int) { return 100, 30 }
-	return &session{
-		con: screen, size: size, editor: terminal.NewEditor(screen, size, nil, nil),
-		keys: make(chan terminal.Key, 256), grants: &kept{},
-	}
+	s := newSession(nil, Flags{}, screen, size, nil)
+	s.grants = &kept{}
+	s.editor.SetBusy(true)
+	return s
 }
 
 // kept are grants without a database.
@@ -101,12 +101,10 @@ func TestSession_ApprovalIsNotTypedByAccident(t *testing.T) {
 					t.Errorf("decided %v, %+v", decided, got)
 				}
 				var ahead strings.Builder
-				for _, key := range s.ahead {
-					ahead.WriteString(key.Text)
-					if key.Code == terminal.KeyEnter {
-						ahead.WriteByte('\n')
-					}
+				for _, line := range s.queue {
+					ahead.WriteString(line.draft.String() + "\n")
 				}
+				ahead.WriteString(s.editor.Text())
 				if ahead.String() != tt.ahead || !strings.Contains(screen.String(), tt.shows) {
 					t.Errorf("left for the message line: %q, want %q; shown:\n%s", ahead.String(), tt.ahead, &screen)
 				}

@@ -1,83 +1,162 @@
 package session
 
 import (
+	"cmp"
 	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"molar/agent"
-	"molar/internal/cli"
+	"molar/internal/terminal"
 	"molar/mcpclients"
 	"molar/schemas"
 )
 
-// completeWait limits the requests to servers while a person waits for Tab.
-const completeWait = 2 * time.Second
+// completeWait limits what a menu asks servers and models for.
+const completeWait = 5 * time.Second
+
+// maxListed is the maximum number of a folder's entries that a menu reads.
+const maxListed = 2000
+
+// A finding is what was found for a menu.
+type finding struct {
+	key string
+	all []terminal.Proposal
+}
 
 // complete proposes commands and prompts after "/" at the start, known arguments, and files
-// and resources after "@".
-func (s *session) complete(before string) (start int, proposals []string) {
-	ctx, cancel := context.WithTimeout(context.Background(), completeWait)
-	defer cancel()
-	start = strings.LastIndexAny(before, " \t\n") + 1
+// and resources after "@". It does not wait for what others must be asked for: that comes with the
+// next KeyNone.
+func (s *session) complete(before string) terminal.Proposals {
+	start := strings.LastIndexAny(before, " \t\n") + 1
 	word := before[start:]
+	p := terminal.Proposals{Start: start}
+	add := func(key string, find func(ctx context.Context) []terminal.Proposal) {
+		all, known := s.lookUp(key, find)
+		p.All, p.Pending = append(p.All, all...), p.Pending || !known
+	}
 	switch {
+	case s.aside:
 	case strings.HasPrefix(word, "@"):
-		return start, cli.Having(word, s.resourceWords(ctx, word))
-	case start == 0 && strings.HasPrefix(word, "/"):
-		return start, cli.Having(word, s.slashWords(ctx))
+		server, typed, named := strings.Cut(word[1:], ":")
+		if named && slices.Contains(s.serverNames(), server) {
+			p.Free = true
+			add("resources "+server, func(ctx context.Context) []terminal.Proposal { return s.resources(ctx, server) })
+			add("templates "+word, func(ctx context.Context) []terminal.Proposal { return s.templates(ctx, server, typed) })
+			break
+		}
+		for _, name := range s.serverNames() {
+			p.All = append(p.All, terminal.Proposal{Text: "@" + name + ":", Note: "resources of the server"})
+		}
+		folder, _ := filepath.Split(word[1:])
+		add("folder "+folder, func(context.Context) []terminal.Proposal { return paths("@", folder) })
+	case start == 0 && strings.HasPrefix(word, "/") && !strings.Contains(word[1:], "/"):
+		for _, c := range s.commands() {
+			p.All = append(p.All, terminal.Proposal{Text: spaced("/"+c.name, c.args != ""), Note: c.help, Whole: c.args == ""})
+		}
+		add("prompts", s.promptNames)
 	case strings.HasPrefix(before, "/"):
+		p.Free = true
 		name, typed, _ := strings.Cut(before[1:], " ")
-		if name == "file" {
-			return start, cli.Having(word, paths(word))
+		switch name {
+		case "assistant", "model", "approvals", "resume":
+			add(name, func(ctx context.Context) []terminal.Proposal { return s.arguments(ctx, name) })
+		case "file":
+			folder, _ := filepath.Split(word)
+			add("file "+folder, func(context.Context) []terminal.Proposal { return paths("", folder) })
+		default:
+			add(before, func(ctx context.Context) []terminal.Proposal { return s.promptWords(ctx, name, typed) })
 		}
-		if words := s.argumentWords(ctx, name); words != nil {
-			return start, cli.Having(word, words)
-		}
-		return start, cli.Having(word, s.promptWords(ctx, name, typed))
 	}
-	return start, nil
+	return p
 }
 
-func (s *session) slashWords(ctx context.Context) []string {
-	var words []string
-	for _, c := range s.commands() {
-		words = append(words, "/"+c.name)
+// lookUp returns what was found for a key since the line was begun. What was not is looked up in the
+// background, and comes through s.finds.
+func (s *session) lookUp(key string, find func(ctx context.Context) []terminal.Proposal) (all []terminal.Proposal, known bool) {
+	all, known = s.found[key]
+	if known || s.sought[key] {
+		return all, known
 	}
-	for _, p := range s.h.Agent.Prompts(ctx, operator()) {
-		words = append(words, "/"+p.Name)
-	}
-	return words
+	s.sought[key] = true
+	s.looks.Go(func() {
+		ctx, cancel := s.aWhile()
+		defer cancel()
+		found := finding{key, find(ctx)}
+		select {
+		case s.finds <- found:
+		case <-ctx.Done():
+		}
+	})
+	return nil, false
 }
 
-func (s *session) argumentWords(ctx context.Context, command string) []string {
-	var words []string
+// keep stores what was found, for the menu.
+func (s *session) keep(f finding) {
+	delete(s.sought, f.key)
+	s.found[f.key] = f.all
+}
+
+func spaced(word string, more bool) string {
+	if more {
+		return word + " "
+	}
+	return word
+}
+
+func (s *session) promptNames(ctx context.Context) []terminal.Proposal {
+	var all []terminal.Proposal
+	list := s.h.Agent.Prompts(ctx, operator())
+	for _, p := range list {
+		name := p.Name
+		if len(agent.Named(list, name)) > 1 {
+			name = p.Server + ":" + name
+		}
+		note := strings.TrimSpace(cmp.Or(p.Description, p.Title) + " (" + p.Server + ")")
+		all = append(all, terminal.Proposal{Text: spaced("/"+name, len(p.Arguments) > 0), Note: note, Whole: len(p.Arguments) == 0})
+	}
+	return all
+}
+
+func (s *session) arguments(ctx context.Context, command string) []terminal.Proposal {
+	var all []terminal.Proposal
+	add := func(text, note string) { all = append(all, terminal.Proposal{Text: text, Note: note, Whole: true}) }
 	switch command {
 	case "assistant":
 		for _, as := range s.h.Agent.Assistants() {
-			words = append(words, as.Name)
+			add(as.Name, as.Description)
 		}
 	case "model":
-		words = s.models(ctx)
-	case "approvals":
-		all, _ := s.grants.ListGrants(ctx, "")
-		for _, g := range all {
-			words = append(words, g.Subject())
+		route, err := s.h.Chain.Pick(ctx, s.want())
+		for _, name := range s.models(ctx) {
+			note := ""
+			if err == nil && name == route.Model {
+				note = "answers now"
+			}
+			add(name, note)
 		}
-		words = append(words, "clear")
+	case "approvals":
+		given, _ := s.grants.ListGrants(ctx, "")
+		for _, g := range given {
+			add(g.Subject(), s.reach(g))
+		}
+		add("clear", "asks again before every call")
 	case "resume":
 		list, _ := s.h.Recent(ctx, RecentCount)
 		for _, c := range list {
-			words = append(words, c.ID)
+			add(c.ID, c.UpdatedAt.Local().Format("2 Jan 15:04")+"  "+c.Title)
 		}
 	}
-	return words
+	return all
 }
 
 // promptWords returns the completions of the current argument of a server's prompt: its
 // values, or the names of all arguments if it is empty.
-func (s *session) promptWords(ctx context.Context, name, typed string) []string {
+func (s *session) promptWords(ctx context.Context, name, typed string) []terminal.Proposal {
 	found := agent.Named(s.h.Agent.Prompts(ctx, operator()), name)
 	if len(found) != 1 || len(found[0].Arguments) == 0 {
 		return nil
@@ -93,54 +172,51 @@ func (s *session) promptWords(ctx context.Context, name, typed string) []string 
 	}
 	asked.Others, _ = agent.Arguments(p, strings.Join(before, " "))
 	delete(asked.Others, asked.Argument)
-	words := s.h.MCP.Complete(ctx, operator(), p.Server, asked)
-	for i := range words {
+	var all []terminal.Proposal
+	for _, value := range s.h.MCP.Complete(ctx, operator(), p.Server, asked) {
 		if named {
-			words[i] = key + "=" + words[i]
+			value = key + "=" + value
 		}
+		all = append(all, terminal.Proposal{Text: value})
 	}
 	if word == "" || !named {
 		for _, a := range p.Arguments {
-			words = append(words, a.Name+"=")
+			note := a.Description
+			if a.Required {
+				note = strings.TrimSpace(note + " (required)")
+			}
+			all = append(all, terminal.Proposal{Text: a.Name + "=", Note: note})
 		}
 	}
-	return words
+	return all
 }
 
-// resourceWords returns the servers, and after "@server:" its resources, and completions from
-// its resource templates.
-func (s *session) resourceWords(ctx context.Context, word string) []string {
-	var words []string
-	server, typed, named := strings.Cut(word[1:], ":")
-	if !named {
-		for _, name := range s.serverNames() {
-			words = append(words, "@"+name+":")
-		}
-		for _, path := range paths(word[1:]) {
-			words = append(words, "@"+path)
-		}
-		return words
+// resources returns a server's resources.
+func (s *session) resources(ctx context.Context, server string) []terminal.Proposal {
+	var all []terminal.Proposal
+	for _, a := range s.h.MCP.Resources(ctx, operator(), server) {
+		all = append(all, terminal.Proposal{Text: "@" + server + ":" + a.URI, Note: a.Name})
 	}
-	if !slices.Contains(s.serverNames(), server) {
-		return nil
-	}
-	for _, uri := range s.h.MCP.Resources(ctx, operator(), server) {
-		words = append(words, "@"+server+":"+uri)
-	}
+	return all
+}
+
+// templates returns what a server's resource templates make of the typed start of an address.
+func (s *session) templates(ctx context.Context, server, typed string) []terminal.Proposal {
+	var all []terminal.Proposal
 	for _, t := range s.h.MCP.Templates(ctx, operator(), server) {
-		place, fits := Find(t, typed)
+		place, fits := Find(t.URI, typed)
 		switch {
 		case !fits:
 		case place.Variable == "":
-			words = append(words, "@"+server+":"+place.Done)
+			all = append(all, terminal.Proposal{Text: "@" + server + ":" + place.Done, Note: t.Name})
 		default:
-			asked := mcpclients.Typed{Template: t, Argument: place.Variable, Value: place.Value, Others: place.Others}
+			asked := mcpclients.Typed{Template: t.URI, Argument: place.Variable, Value: place.Value, Others: place.Others}
 			for _, value := range s.h.MCP.Complete(ctx, operator(), server, asked) {
-				words = append(words, "@"+server+":"+place.With(value))
+				all = append(all, terminal.Proposal{Text: "@" + server + ":" + place.With(value), Note: t.Name})
 			}
 		}
 	}
-	return words
+	return all
 }
 
 // serverNames returns the servers whose resources a question may name.
@@ -152,4 +228,34 @@ func (s *session) serverNames() []string {
 		}
 	}
 	return names
+}
+
+// paths returns the files and folders in a folder, with a prefix. Hidden ones come last.
+func paths(prefix, folder string) []terminal.Proposal {
+	f, err := os.Open(cmp.Or(folder, "."))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	entries, _ := f.ReadDir(maxListed) // what could be read
+	hidden := func(e fs.DirEntry) int {
+		if strings.HasPrefix(e.Name(), ".") {
+			return 1
+		}
+		return 0
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int {
+		return cmp.Or(hidden(a)-hidden(b), strings.Compare(a.Name(), b.Name()))
+	})
+	var all []terminal.Proposal
+	for _, e := range entries {
+		p := terminal.Proposal{Text: prefix + folder + e.Name()}
+		if info, err := os.Stat(filepath.Join(folder, e.Name())); err == nil && info.IsDir() {
+			p.Text, p.Note = p.Text+string(filepath.Separator), "folder"
+		}
+		if !strings.ContainsAny(p.Text, " \t\n") { // a word ends there
+			all = append(all, p)
+		}
+	}
+	return all
 }

@@ -55,17 +55,6 @@ func attachment(name string, data []byte) (agent.Attachment, error) {
 	return agent.Attachment{}, fmt.Errorf("%s is %s: models take text, images, sounds and documents", name, media)
 }
 
-// paths returns the files whose names begin with a word.
-func paths(word string) []string {
-	found, _ := filepath.Glob(strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`).Replace(word) + "*")
-	for i, path := range found {
-		if info, err := os.Stat(path); err == nil && info.IsDir() {
-			found[i] += string(filepath.Separator)
-		}
-	}
-	return found
-}
-
 // WithFiles attaches the files that a question names as @path. A word that names no file stays
 // a word. It is for typed questions: one that a script passes on may be anyone's text, and has
 // --file.

@@ -98,7 +98,7 @@ func (s *session) answer(ctx context.Context, want questionAsk) bool {
 	q := Asker{
 		Show: func(text string) { s.lines(text, terminal.Bold) },
 		Read: func(ctx context.Context, prompt string) (string, error) {
-			text, ok := s.readAside(ctx, "  "+terminal.Clean(prompt)+" ")
+			text, ok := s.readAside(ctx, "  "+terminal.Clean(prompt)+" ", "")
 			if !ok {
 				return "", errBack
 			}

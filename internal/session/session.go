@@ -5,17 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"molar/agent"
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/host"
 	"molar/internal/terminal"
+	"molar/internal/text"
 	"molar/schemas"
 )
 
@@ -38,31 +40,57 @@ type session struct {
 	h   *host.Host
 	f   Flags // assistant, model, conversation: the settings of the next turn
 
-	con    io.Writer
 	size   func() (columns, rows int)
-	editor *terminal.Editor
+	editor *terminal.Editor // at the bottom of the screen; what is written to it stands above
 	past   *terminal.History
 	md     *terminal.Markdown
 	keys   chan terminal.Key
-	ahead  []terminal.Key // typed during an answer
+	queue  []typedLine // submitted during an answer
+	aside  bool        // what is asked for is not a message
+	report func() error
 	asks   chan approvalAsk
 	wants  chan questionAsk
 	notes  chan string // servers' messages about their tools
 	sized  <-chan os.Signal
 	grants grantStore
-	status string // the line shown while something runs
+	log    *logbook
+
+	found  map[string][]terminal.Proposal // for the menu of the current line
+	sought map[string]bool                // what is being looked up for it
+	finds  chan finding
+	looks  sync.WaitGroup
+	aWhile func() (context.Context, context.CancelFunc) // for one look-up
+
 	last   *Question
 	pasted []string           // what was pasted into the last line
 	files  []agent.Attachment // that go with the next question
 	// answering is the assistant that answered last; the conversation keeps it.
 	answering string
 	lastTurn  string // its id
-	// reported are the warnings of missing tools that were already shown. listed reports whether
-	// the list of commands was.
+	// reported are the warnings of missing tools that were already shown.
 	reported map[string]bool
-	listed   bool
+	starting []string // servers that were not ready when the session last looked
 
 	turns sync.WaitGroup // turns that still end after Ctrl-C
+}
+
+// A typedLine is a line that waits for its turn.
+type typedLine struct {
+	draft terminal.Draft
+	ended bool // Ctrl-D instead
+}
+
+// newSession returns a session without a host, that reads keys from its channel and writes to a terminal.
+func newSession(a *cli.CLI, f Flags, con io.Writer, size func() (columns, rows int), past *terminal.History) *session {
+	s := &session{
+		cli: a, f: f, size: size, past: past, log: newLogbook(), reported: map[string]bool{},
+		keys: make(chan terminal.Key, 256), asks: make(chan approvalAsk), wants: make(chan questionAsk), notes: make(chan string, 16),
+		found: map[string][]terminal.Proposal{}, sought: map[string]bool{}, finds: make(chan finding, 16),
+		report: func() error { return nil },
+	}
+	s.editor = terminal.NewEditor(con, size, past, s.complete)
+	s.md = terminal.NewMarkdown(s.editor, s.editor.Room)
+	return s
 }
 
 // converse runs a session: chat without a prompt.
@@ -78,26 +106,31 @@ func converse(ctx context.Context, a *cli.CLI, f Flags) (err error) {
 	if err != nil {
 		return err
 	}
-	log, err := sessionLogger(a, cfg)
-	if err != nil {
-		return err
-	}
-	s := &session{cli: a, f: f, reported: map[string]bool{}, keys: make(chan terminal.Key, 256), asks: make(chan approvalAsk), wants: make(chan questionAsk), notes: make(chan string, 16)}
-	if s.h, err = host.Open(ctx, cfg, log, host.Options{AttachWait: host.AttachWait, Summaries: true, Env: a.Env, Elicit: host.AskNobody}); err != nil {
-		return err
-	}
-	defer s.h.Close()
-	defer s.turns.Wait()
-	s.grants = s.h.DB
-	if s.f.Conversation, s.answering, err = chosenConversation(ctx, s.h, f); err != nil {
-		return err
-	}
 	con, err := terminal.OpenConsole(in, out, a.Colour(out))
 	if err != nil {
 		return fmt.Errorf("the terminal cannot be used for a session: %w; ask one question: molar chat \"…\"", err)
 	}
 	defer func() { err = errors.Join(err, con.Close()) }()
-	s.attachConsole(con, con.Size)
+	past, unkept := terminal.OpenHistory(historyPath(a))
+	s := newSession(a, f, con, con.Size, past)
+	s.report = con.Report
+	log, err := s.log.logger(a, cfg)
+	if err != nil {
+		return err
+	}
+	if s.h, err = host.Open(ctx, cfg, log, host.Options{AttachWait: host.AttachWait, Summaries: true, Env: a.Env, Elicit: host.AskNobody}); err != nil {
+		return err
+	}
+	defer s.h.Close()
+	defer s.turns.Wait()
+	defer s.looks.Wait()
+	looking, stop := context.WithCancel(ctx)
+	defer stop()
+	s.aWhile = func() (context.Context, context.CancelFunc) { return context.WithTimeout(looking, completeWait) }
+	s.grants = s.h.DB
+	if s.f.Conversation, s.answering, err = chosenConversation(ctx, s.h, f); err != nil {
+		return err
+	}
 	sized, unwatch := terminal.Resizes()
 	defer unwatch()
 	s.sized = sized
@@ -105,55 +138,68 @@ func converse(ctx context.Context, a *cli.CLI, f Flags) (err error) {
 		defer close(s.keys)
 		_ = terminal.ReadKeys(con, func(k terminal.Key) bool { s.keys <- k; return true })
 	}()
+	if unkept != nil {
+		s.warn(unkept.Error())
+	}
 	return s.loop(ctx)
 }
 
-// sessionLogger is silent unless a level is set: events report what a person needs to know,
-// and log lines would tear the answer apart.
-func sessionLogger(a *cli.CLI, cfg *config.Config) (*slog.Logger, error) {
-	if cfg.Telemetry.LogLevel == "" || cli.IsTerminal(a.Stderr) && a.LogLevel == "" {
-		return slog.New(slog.DiscardHandler), nil
+// historyPath returns the file of what was typed; empty if there is no folder for it.
+func historyPath(a *cli.CLI) string {
+	dir, err := config.DataDir(a.Env)
+	if err != nil {
+		return ""
 	}
-	return a.Logger(cfg.Telemetry, slog.LevelError)
+	return filepath.Join(dir, "history")
 }
 
-func (s *session) attachConsole(con io.Writer, size func() (int, int)) {
-	path := ""
-	if dir, err := config.DataDir(s.cli.Env); err == nil {
-		path = filepath.Join(dir, "history")
-	}
-	var note error
-	s.past, note = terminal.OpenHistory(path)
-	s.con, s.size = con, size
-	s.editor = terminal.NewEditor(con, size, s.past, s.complete)
-	s.md = terminal.NewMarkdown(con, size)
-	s.lines("molar "+cli.Version()+", assistant "+s.assistant()+"; /help lists the commands, Ctrl-D ends", terminal.Dim)
-	if note != nil {
-		s.warn(note.Error())
-	}
-}
-
-// introduce prints which model answers, and what the servers provide or why they do not.
+// introduce prints who answers, and what the servers provide or why they do not.
 func (s *session) introduce(ctx context.Context) {
+	model := ""
 	if route, err := s.h.Chain.Pick(ctx, s.want()); err != nil {
-		s.warn(err.Error())
+		defer s.warn(err.Error())
 	} else {
-		s.lines("model "+route.Model+" ("+route.Provider.Name()+"); "+route.Why, terminal.Dim)
+		model = ", model " + route.Model + " (" + route.Provider.Name() + ")"
 	}
-	var ready []string
+	s.lines("assistant "+s.assistant()+model+". / lists the commands, Ctrl-D ends.", terminal.Dim)
+	var ready, failed []string
 	for _, status := range s.h.MCP.Status() {
 		switch {
 		case status.Transport == "in-process" || status.State == schemas.StateDisabled:
-		case status.Reason != "" && status.State != schemas.StateStarting:
-			s.warn("server " + host.ServerLine(status))
+		case status.State == schemas.StateStarting:
+			s.starting = append(s.starting, status.Name)
+			ready = append(ready, status.Name+" starting")
+		case status.Reason != "":
+			failed = append(failed, fmt.Sprintf("%s %s: %s", status.Name, status.State.Predicate(), status.Reason))
 			s.reported[fmt.Sprintf("%s%q %s: %s", missingTools, status.Name, status.State.Predicate(), status.Reason)] = true
 		default:
-			ready = append(ready, host.ServerLine(status))
+			ready = append(ready, status.Name+" "+text.Counted(status.Tools, "tool"))
 		}
 	}
 	if len(ready) > 0 {
-		s.lines("servers: "+strings.Join(ready, "; "), terminal.Dim)
+		s.lines("servers: "+strings.Join(ready, ", "), terminal.Dim)
 	}
+	if len(failed) > 0 {
+		s.warn("server " + strings.Join(failed, "; server "))
+	}
+}
+
+// tellReady says once which servers have become ready, or failed, since the session began.
+func (s *session) tellReady() {
+	var still []string
+	for _, status := range s.h.MCP.Status() {
+		switch {
+		case !slices.Contains(s.starting, status.Name):
+		case status.State == schemas.StateStarting:
+			still = append(still, status.Name)
+		case status.State == schemas.StateReady || status.State == schemas.StateDegraded:
+			s.lines(status.Name+" ready: "+text.Counted(status.Tools, "tool"), terminal.Dim)
+		default:
+			s.warn("server " + host.ServerLine(status))
+			s.reported[fmt.Sprintf("%s%q %s: %s", missingTools, status.Name, status.State.Predicate(), status.Reason)] = true
+		}
+	}
+	s.starting = still
 }
 
 // loop reads lines and runs them until the person leaves or ctx ends.
@@ -237,12 +283,21 @@ func (s *session) do(ctx context.Context, line string) error {
 	return nil
 }
 
-// readLine reads a line. It fails with errLeave at Ctrl-D, and if the terminal is gone; with
-// errBack at Ctrl-C, unless it is the session's own prompt.
+// readLine reads a line: the first that was typed during an answer, or one that is typed now. It fails
+// with errLeave at Ctrl-D, and if the terminal is gone; with errBack at Ctrl-C, unless it is the
+// session's own prompt.
 func (s *session) readLine(ctx context.Context, prompt string) (string, error) {
 	s.editor.SetPrompt(prompt)
+	s.editor.SetBusy(false)
+	s.editor.SetStatus("")
+	if !s.aside && len(s.queue) > 0 {
+		return s.next()
+	}
 	for {
-		if len(s.ahead) == 0 && len(s.keys) == 0 {
+		if !s.aside {
+			s.between()
+		}
+		if len(s.keys) == 0 {
 			if err := s.editor.Paint(); err != nil {
 				return "", err
 			}
@@ -253,15 +308,9 @@ func (s *session) readLine(ctx context.Context, prompt string) (string, error) {
 			return "", err
 		}
 		typed := s.editor.Text()
-		if typed == "" && key.Text == "/" && !s.listed {
-			s.menu()
-			s.listed = true
-		}
 		switch s.editor.Key(key) {
 		case terminal.Submitted:
-			err := s.editor.Leave()
-			s.pasted = s.editor.Pasted()
-			return s.editor.Take(), err
+			return s.take()
 		case terminal.Ended:
 			s.editor.Erase()
 			return "", errLeave
@@ -275,57 +324,115 @@ func (s *session) readLine(ctx context.Context, prompt string) (string, error) {
 			}
 		}
 		if key.Code == terminal.KeyClear {
-			s.editor.Erase()
-			_, _ = io.WriteString(s.con, "\x1b[2J\x1b[H")
+			s.wipe()
 		}
 	}
 }
 
-// menu lists the completions of a slash at the start of a line.
-func (s *session) menu() {
-	s.editor.Erase()
-	var names []string
-	for _, c := range s.commands() {
-		names = append(names, "/"+c.name)
-	}
-	s.lines(strings.Join(names, "  ")+"  and prompts of servers; Tab completes", terminal.Dim)
+// take leaves the editor's text on the screen and returns it.
+func (s *session) take() (string, error) {
+	err := s.editor.Leave()
+	s.pasted = s.editor.Pasted()
+	clear(s.found)
+	return s.editor.Take(), err
 }
 
-// nextKey waits for a key. A resized window gives a key without meaning, so that the line is
-// repainted.
-func (s *session) nextKey(ctx context.Context) (terminal.Key, error) {
-	if len(s.ahead) > 0 {
-		key := s.ahead[0]
-		s.ahead = s.ahead[1:]
-		return key, nil
+// next returns the first line that was typed during an answer, as if it were typed now. What is not
+// submitted yet stays in the editor.
+func (s *session) next() (string, error) {
+	line := s.queue[0]
+	s.queue = s.queue[1:]
+	if line.ended {
+		s.editor.Erase()
+		return "", errLeave
 	}
+	typing := s.editor.PutAside()
+	defer s.editor.Restore(typing)
+	s.editor.Restore(line.draft)
+	return s.take()
+}
+
+// typeAhead applies a key that was pressed during an answer. A line that it submits is queued.
+func (s *session) typeAhead(key terminal.Key) {
+	switch s.editor.Key(key) {
+	case terminal.Submitted:
+		if len(s.queue) < maxQueue {
+			s.queue = append(s.queue, typedLine{draft: s.editor.PutAside()})
+		}
+	case terminal.Ended:
+		s.queue = append(s.queue, typedLine{ended: true})
+	}
+}
+
+// between says what is worth to be said between two turns.
+func (s *session) between() {
+	if len(s.starting) > 0 {
+		s.tellReady()
+	}
+	if n := s.log.news(); n > 0 {
+		s.lines(text.Counted(n, "warning")+" in the log; /log shows it", terminal.Dim)
+	}
+}
+
+// readyEvery is how often the session looks whether servers that start are ready.
+const readyEvery = 500 * time.Millisecond
+
+// nextKey waits for a key. A resized window, or something found for the menu, gives a key without
+// meaning, so that the line is repainted.
+func (s *session) nextKey(ctx context.Context) (terminal.Key, error) {
+	var ready <-chan time.Time
+	if len(s.starting) > 0 && !s.aside {
+		timer := time.NewTimer(readyEvery)
+		defer timer.Stop()
+		ready = timer.C
+	}
+	again := terminal.Key{Code: terminal.KeyNone}
 	select {
 	case key, ok := <-s.keys:
 		if !ok {
 			return key, errLeave
 		}
+		if key.Code == terminal.KeyReported {
+			return again, s.report()
+		}
 		return key, nil
+	case f := <-s.finds:
+		s.keep(f)
+		return again, nil
 	case <-s.sized:
-		return terminal.Key{Code: terminal.KeyNone}, nil
+		return again, nil
+	case <-ready:
+		return again, nil
 	case <-ctx.Done():
 		return terminal.Key{}, ctx.Err()
 	}
 }
 
+// wipe clears the screen.
+func (s *session) wipe() { _, _ = io.WriteString(s.editor, "\x1b[2J\x1b[H") }
+
 // say writes lines. Foreign text in args must be cleaned.
 func (s *session) say(format string, args ...any) {
 	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "\r\n")
-	_, _ = io.WriteString(s.con, text+"\r\n")
+	_, _ = io.WriteString(s.editor, text+"\r\n")
 }
 
-func (s *session) warn(text string) { s.lines("warning: "+text, terminal.Dim) }
+func (s *session) warn(text string) { s.notice(terminal.Warning, "warning", text) }
 
-func (s *session) fault(err error) { s.lines("molar: "+err.Error(), terminal.Bold) }
+func (s *session) fault(err error) { s.notice(terminal.Failure, "error", err.Error()) }
+
+// notice writes foreign text in the look of its kind.
+func (s *session) notice(kind terminal.Notice, label, text string) {
+	columns, _ := s.size()
+	for _, row := range kind.Rows(label, text, columns) {
+		s.say("%s", row)
+	}
+}
 
 // lines writes foreign text, cleaned and broken at the width of the screen.
-func (s *session) lines(text string, style func(string) string) {
+func (s *session) lines(foreign string, style func(string) string) {
 	columns, _ := s.size()
-	for line := range strings.SplitSeq(terminal.Clean(text), "\n") {
+	for line := range strings.SplitSeq(terminal.Clean(foreign), "\n") {
 		for _, row := range terminal.Wrap(line, columns) {
 			s.say("%s", style(row))
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -35,6 +34,7 @@ func (s *session) commands() []slashCommand {
 		{"save", "FILE", "write this conversation to a new file, as Markdown", s.save},
 		{"file", "FILE", "attach an image, a sound, a PDF or a text to the next question", s.file},
 		{"retry", "[without TOOL]", "ask the last question again, without some tools", s.retry},
+		{"log", "", "the log of this session, and what servers wrote to theirs", s.showLog},
 		{"quit", "", "end the session", func(context.Context, string) error { return errLeave }},
 	}
 }
@@ -58,7 +58,14 @@ func (s *session) command(ctx context.Context, content string) (known bool, err 
 		}
 	}
 	meant := ""
-	if near := text.Nearest("/"+name, s.slashWords(ctx)); near != "" {
+	var words []string
+	for _, c := range s.commands() {
+		words = append(words, "/"+c.name)
+	}
+	for _, p := range s.h.Agent.Prompts(ctx, operator()) {
+		words = append(words, "/"+p.Name)
+	}
+	if near := text.Nearest("/"+name, words); near != "" {
 		meant = "; do you mean " + near + "?"
 	}
 	return true, fmt.Errorf("there is no command /%s, and no server has a prompt of that name%s; /help lists what there is", name, meant)
@@ -73,6 +80,7 @@ func (s *session) help(ctx context.Context, _ string) error {
 	}
 	s.entry("@server:uri, @path", "put a resource of a server, or a file, into the question")
 	s.entry(`\ or Ctrl-J`, "continue on the next line; pasted text may have several lines")
+	s.entry("Ctrl-U, Ctrl-Y, Ctrl-_", "clear the line, and with a second press all above it; put it back; undo")
 	s.entry("Ctrl-R", "search what was typed before")
 	s.entry("Esc, Ctrl-C, Ctrl-D", "stop the answer; the same; end the session")
 	return nil
@@ -165,9 +173,9 @@ func (s *session) chooseModel(ctx context.Context, name string) error {
 // clear starts a new conversation; the old one stays stored.
 func (s *session) clear(context.Context, string) error {
 	s.f.Conversation, s.last, s.answering = "", nil, ""
-	_, err := io.WriteString(s.con, "\x1b[2J\x1b[H")
+	s.wipe()
 	s.say("%s", terminal.Dim("a new conversation; /resume goes back"))
-	return err
+	return nil
 }
 
 // retry asks the last question again; "without" and names or globs of tools after it leave these out.

@@ -16,8 +16,8 @@ const (
 	// stopWait is how long the prompt waits for a stopped turn to end; it ends in the
 	// background otherwise.
 	stopWait = 60 * time.Millisecond
-	// maxAhead is how many keys typed during an answer are kept.
-	maxAhead = 4096
+	// maxQueue is how many lines typed during an answer are kept.
+	maxQueue = 100
 )
 
 // A turnEvent is an event of a turn, or its error.
@@ -65,6 +65,8 @@ func (s *session) run(ctx context.Context, asked Question) error {
 		}
 	})
 	v := &turnView{s: s, began: time.Now(), running: map[string]time.Time{}}
+	s.editor.SetPrompt(promptMark)
+	s.editor.SetBusy(true)
 	err := s.follow(turnCtx, cancel, happenings, v)
 	v.pause()
 	if errors.Is(turnCtx.Err(), context.DeadlineExceeded) {
@@ -95,18 +97,33 @@ func (s *session) follow(ctx context.Context, cancel func(), happenings <-chan t
 			if h.err != nil {
 				return h.err
 			}
-			if err := v.event(h.event); err != nil {
+			err := s.editor.Together(func() error {
+				if err := v.event(h.event); err != nil {
+					return err
+				}
+				return s.editor.Paint()
+			})
+			if err != nil {
 				return err
 			}
 		case key, ok := <-s.keys:
 			if !ok {
 				return errLeave
 			}
-			stops := key.Code == terminal.KeyInterrupt || key.Code == terminal.KeyEscape
+			stops := key.Code == terminal.KeyInterrupt || key.Code == terminal.KeyEscape && !s.editor.MenuOpen()
 			if stops && !stopped {
 				stopped, late = true, v.stop(cancel)
 			} else if !stops {
 				s.typeAhead(key)
+				if err := s.editor.Together(s.editor.Paint); err != nil {
+					return err
+				}
+			}
+		case f := <-s.finds:
+			s.keep(f)
+			s.editor.Key(terminal.Key{Code: terminal.KeyNone})
+			if err := s.editor.Together(s.editor.Paint); err != nil {
+				return err
 			}
 		case ask := <-s.asks:
 			v.pause()
@@ -126,6 +143,9 @@ func (s *session) follow(ctx context.Context, cancel func(), happenings <-chan t
 			}
 		case note := <-s.notes:
 			v.note(note)
+			if err := s.editor.Together(s.editor.Paint); err != nil {
+				return err
+			}
 		case <-tick.C:
 			if err := v.tick(); err != nil {
 				return err
@@ -145,7 +165,7 @@ func (s *session) follow(ctx context.Context, cancel func(), happenings <-chan t
 func (v *turnView) stop(cancel func()) <-chan time.Time {
 	cancel()
 	v.pause()
-	v.s.ahead = nil // typed for an answer that was cancelled
+	v.s.queue = nil // typed for an answer that was cancelled
 	return time.After(stopWait)
 }
 

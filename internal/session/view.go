@@ -2,7 +2,6 @@ package session
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -36,16 +35,14 @@ func (v *turnView) event(e answer.Event) error {
 	switch e.Kind {
 	case answer.KindText:
 		v.hide()
-		notice := v.isNotice(e.Text)
-		if notice {
+		v.answered = true
+		if v.isNotice(e.Text) {
 			v.pause()
-			v.s.say("%s", terminal.Alarm(" EMERGENCY / KHẨN CẤP "))
+			v.s.notice(terminal.Emergency, "EMERGENCY / KHẨN CẤP", strings.TrimSpace(e.Text))
+			break
 		}
-		v.answered, v.open = true, true
-		if err := v.s.md.Write(e.Text); err != nil || !notice {
-			return err
-		}
-		v.pause() // other text follows
+		v.open = true
+		return v.s.md.Write(e.Text)
 	case answer.KindCommentary, answer.KindReset:
 		v.hide()
 		v.open = false
@@ -112,6 +109,9 @@ func (v *turnView) result(e answer.Event) {
 // done shows who answered, and how long it took.
 func (v *turnView) done(d *answer.Done) {
 	v.pause()
+	if d.Refused {
+		v.s.notice(terminal.Refusal, "refused", v.s.assistant()+" does not answer this; /assistant lists the others")
+	}
 	parts := []string{d.Provider}
 	if d.Model != "" {
 		parts = append(parts, d.Model)
@@ -157,24 +157,22 @@ func (v *turnView) note(text string) {
 
 // tick shows what is waited for, for how long, and the held-back part of a long block.
 func (v *turnView) tick() error {
-	if v.open {
-		return v.s.md.Flush()
-	}
-	if time.Since(v.lastEvent) > quiet {
+	if time.Since(v.lastEvent) > quiet && !v.open {
 		v.show()
 	}
-	return nil
+	return v.resized()
 }
 
 // resized repaints the bottom for the new window size.
 func (v *turnView) resized() error {
-	if v.open {
-		return v.s.md.Flush()
-	}
-	if v.s.status != "" {
-		v.show()
-	}
-	return nil
+	return v.s.editor.Together(func() error {
+		if v.open {
+			if err := v.s.md.Flush(); err != nil {
+				return err
+			}
+		}
+		return v.s.editor.Paint()
+	})
 }
 
 // starting names the servers that are still starting.
@@ -210,19 +208,15 @@ func (v *turnView) show() {
 	if v.detail != "" {
 		what += ": " + v.detail
 	}
-	columns, _ := v.s.size()
 	line := fmt.Sprintf("  %.0f s, Ctrl-C stops: %s", time.Since(since).Seconds(), what)
-	v.s.status = terminal.Truncate(line, columns-1)
-	_, _ = io.WriteString(v.s.con, "\r\x1b[K"+terminal.Dim(v.s.status))
+	if n := len(v.s.queue); n > 0 {
+		line += "; asked next: " + flat(v.s.queue[0].draft.String())
+	}
+	v.s.editor.SetStatus(line)
 }
 
 // hide removes the status line.
-func (v *turnView) hide() {
-	if v.s.status != "" {
-		v.s.status = ""
-		_, _ = io.WriteString(v.s.con, "\r\x1b[K")
-	}
-}
+func (v *turnView) hide() { v.s.editor.SetStatus("") }
 
 // flat returns foreign text on one line, shortened, without control sequences.
 func flat(text string) string {

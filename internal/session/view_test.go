@@ -17,7 +17,6 @@ import (
 	"molar/agent/answer"
 	"molar/internal/cli"
 	"molar/internal/host"
-	"molar/internal/terminal"
 	"molar/internal/testkit"
 	"molar/schemas"
 )
@@ -59,8 +58,8 @@ func assistantHost(t *testing.T) *host.Host {
 func viewed(t *testing.T, h *host.Host, styled bool, pieces ...string) []string {
 	t.Helper()
 	con := &testkit.Screen{Styled: styled}
-	s := &session{h: h, con: con, size: func() (int, int) { return 60, 200 }}
-	s.md = terminal.NewMarkdown(con, s.size)
+	s := newSession(nil, Flags{}, con, func() (int, int) { return 60, 200 }, nil)
+	s.h = h
 	v := &turnView{s: s, began: time.Now(), running: map[string]time.Time{}}
 	for _, p := range pieces {
 		if err := v.event(answer.Event{Kind: answer.KindText, Text: p}); err != nil {
@@ -100,8 +99,8 @@ func TestTurnView_PiecesOfAnAnswer(t *testing.T) {
 func TestTurnView_Notice(t *testing.T) {
 	h := assistantHost(t)
 	con := &testkit.Screen{}
-	s := &session{h: h, con: con, size: func() (int, int) { return 300, 200 }, reported: map[string]bool{}}
-	s.md = terminal.NewMarkdown(con, s.size)
+	s := newSession(nil, Flags{}, con, func() (int, int) { return 300, 200 }, nil)
+	s.h = h
 	v := &turnView{s: s, began: time.Now(), running: map[string]time.Time{}}
 	notice := ""
 	turn := agent.Turn{Messages: []schemas.Message{schemas.Text(schemas.RoleUser, "My tooth was pulled and now my throat swells and I cannot breathe")}}
@@ -120,14 +119,16 @@ func TestTurnView_Notice(t *testing.T) {
 		t.Fatalf("the answer does not begin with a notice: %q", notice)
 	}
 	text := strings.Join(con.Lines(), "\n")
-	if n := strings.Count(text, "EMERGENCY"); n != 1 || !strings.HasPrefix(text, " EMERGENCY / KHẨN CẤP \n") {
+	if n := strings.Count(text, "EMERGENCY"); n != 1 || !strings.HasPrefix(text, "┏━ !! EMERGENCY / KHẨN CẤP ━") {
 		t.Errorf("%d alarms:\n%s", n, text)
 	}
 	if tool := slices.IndexFunc(con.Lines(), func(line string) bool { return strings.Contains(line, "• ") }); tool < 0 || !strings.HasPrefix(con.Lines()[tool], "• ") {
 		t.Errorf("the tool does not stand on a line of its own:\n%s", text)
 	}
-	if alarmed := viewed(t, h, true, "It waits for your yes.", "\n\n"+strings.TrimSpace(notice), "\n\n", "Keep calm."); !slices.Contains(alarmed, terminal.Alarm(" EMERGENCY / KHẨN CẤP ")) {
-		t.Errorf("no alarm behind another text: %q", alarmed)
+	alarmed := strings.Join(viewed(t, h, false, "It waits for your yes.", "\n\n"+strings.TrimSpace(notice), "\n\n", "Keep calm."), "\n")
+	before, after, found := strings.Cut(alarmed, "\n┏━ !! EMERGENCY / KHẨN CẤP ━━")
+	if _, after, _ = strings.Cut(after, "\n┗━"); before != "It waits for your yes." || !found || !strings.HasSuffix(after, "━\nKeep calm.\n") {
+		t.Errorf("no alarm behind another text:\n%s", alarmed)
 	}
 }
 
@@ -140,7 +141,7 @@ func TestTurnView_Stopped(t *testing.T) {
 		"":                   "stopped; what is stored of this turn is kept as interrupted",
 	} {
 		con := &testkit.Screen{}
-		(&turnView{s: &session{con: con, size: func() (int, int) { return 100, 40 }}}).stopped(kept)
+		(&turnView{s: newSession(nil, Flags{}, con, func() (int, int) { return 100, 40 }, nil)}).stopped(kept)
 		if got := strings.TrimSpace(strings.Join(con.Lines(), "\n")); got != want {
 			t.Errorf("kept %q: %q, want %q", kept, got, want)
 		}

@@ -16,12 +16,21 @@ const (
 	pasteOff = "\x1b[?2004l"
 )
 
+// Control sequences of the kitty keyboard protocol: whether the terminal has it, and to make it report
+// keys that are otherwise alike, such as Enter and Shift-Enter.
+const (
+	reportAsked = "\x1b[?u"
+	reportOn    = "\x1b[>1u"
+	reportOff   = "\x1b[<u"
+)
+
 // A Console is a terminal in raw mode: every key arrives at once, and lines end in "\r\n".
 // Close restores the terminal.
 type Console struct {
-	in, out *os.File
-	was     *term.State
-	w       io.Writer
+	in, out  *os.File
+	was      *term.State
+	w        io.Writer
+	reported bool
 }
 
 // OpenConsole puts the terminal into raw mode. Without colour no styles are written.
@@ -34,7 +43,7 @@ func OpenConsole(in, out *os.File, colour bool) (*Console, error) {
 	if !colour {
 		c.w = Plain(out)
 	}
-	if _, err := io.WriteString(out, pasteOn); err != nil {
+	if _, err := io.WriteString(out, pasteOn+reportAsked); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
@@ -58,9 +67,23 @@ func Size(out *os.File) (columns, rows int) {
 	return columns, rows
 }
 
+// Report makes a terminal that sent [KeyReported] report Shift-Enter.
+func (c *Console) Report() error {
+	if c.reported {
+		return nil
+	}
+	c.reported = true
+	_, err := io.WriteString(c.out, reportOn)
+	return err
+}
+
 // Close leaves raw mode.
 func (c *Console) Close() error {
-	_, err := io.WriteString(c.out, pasteOff)
+	off := pasteOff
+	if c.reported {
+		off += reportOff
+	}
+	_, err := io.WriteString(c.out, off)
 	return errors.Join(err, term.Restore(int(c.in.Fd()), c.was))
 }
 

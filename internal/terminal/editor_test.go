@@ -1,6 +1,7 @@
 package terminal_test
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -85,8 +86,19 @@ func TestEditor(t *testing.T) {
 		"further back":             {"\x1b[A\x1b[A", "older"},
 		"not beyond its end":       {"\x1b[A\x1b[A\x1b[A\x1b[A", "older"},
 		"and back to the draft":    {"draft\x1b[A\x1b[B", "draft"},
+		"by words and signs":       {"go src/main.go\x17\x17X", "go src/mainX"},
+		"back what was killed":     {"one two\x17three \x19", "one three two"},
+		"undo a word":              {"one two\x1f", "one "},
+		"undo a kill":              {"one two\x15\x1f", "one two"},
+		"undo a paste":             {"a\x1b[200~b\x1b[201~\x1f", "a"},
+		"kill the next word":       {"one two\x01\x1bd", " two"},
+		"kill all lines above":     {"one\ntwo\nthree\x15\x15four", "four"},
+		"shift and enter":          {"one\x1b[13;2utwo\x1b[27;2;13~three", "one\ntwo\nthree"},
+		"reported keys":            {"one two\x1b[119;5uX\x1b[98;3uY", "one YX"},
+		"composed characters":      {"ae\u0323\u0302b👩\u200d💻\x7f\x7f\x7f", "a"},
+		"over composed characters": {"ae\u0323\u0302b\x1b[D\x1b[DX", "aXe\u0323\u0302b"},
 		"completion of one":        {"/he\t", "/help"},
-		"completion in common":     {"/re\t", "/res"},
+		"completion of the first":  {"/re\t", "/resume"},
 		"completion of nothing":    {"x/re\t", "x/re"},
 		"control keys are no text": {"a\x00\x1b[99~b", "ab"},
 	}
@@ -101,15 +113,7 @@ func TestEditor(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			e := terminal.NewEditor(&strings.Builder{}, size, history, func(before string) (int, []string) {
-				switch before {
-				case "/he":
-					return 0, []string{"/help"}
-				case "/re":
-					return 0, []string{"/resume", "/rescue"}
-				}
-				return 0, nil
-			})
+			e := terminal.NewEditor(&strings.Builder{}, size, history, commands)
 			for _, key := range keysOf(t, test.typed, 100) {
 				if event := e.Key(key); event != terminal.Edited {
 					t.Fatalf("event %d", event)
@@ -120,6 +124,27 @@ func TestEditor(t *testing.T) {
 			}
 		})
 	}
+}
+
+// commands proposes commands, and the files of a folder after "@".
+func commands(before string) terminal.Proposals {
+	start := strings.LastIndex(before, " ") + 1
+	switch word := before[start:]; {
+	case strings.HasPrefix(word, "/") && start == 0:
+		return terminal.Proposals{All: []terminal.Proposal{
+			{Text: "/help", Note: "lists all", Whole: true}, {Text: "/resume", Note: "an earlier one", Whole: true},
+			{Text: "/rescue", Whole: true}, {Text: "/model ", Note: "Mô hình 漢字漢字漢字漢字"},
+		}}
+	case before == "/model "+word:
+		return terminal.Proposals{Start: start, Free: true, All: []terminal.Proposal{{Text: "qwen", Whole: true}, {Text: "llama", Whole: true}}}
+	case strings.HasPrefix(word, "@"):
+		var all []terminal.Proposal
+		for i := range 12 {
+			all = append(all, terminal.Proposal{Text: fmt.Sprintf("@file%02d ", i)})
+		}
+		return terminal.Proposals{Start: start, All: all}
+	}
+	return terminal.Proposals{}
 }
 
 func TestEditor_Events(t *testing.T) {
@@ -177,6 +202,7 @@ func play(output string) []string {
 				n = 10*n + int(rest[0]-'0')
 				rest = rest[1:]
 			}
+			rest = strings.TrimLeft(rest, ";0123456789") // further styles
 			switch rest[0] {
 			case 'A':
 				y -= n

@@ -23,6 +23,7 @@ const (
 	code      style = "36"
 	heading   style = "1;36"
 	alarm     style = "1;37;41"
+	chosen    style = "1;36"
 )
 
 // codeStyles are the styles of the parts of code; text between them has none.

@@ -3,6 +3,7 @@ package terminal
 import (
 	"bytes"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -16,8 +17,9 @@ const (
 	KeyRune  KeyCode = iota // Key.Text is one character
 	KeyPaste                // Key.Text is the pasted text
 	KeyEnter
-	KeyNewline // Ctrl-J and Alt-Enter
+	KeyNewline // Ctrl-J, Alt-Enter, and Shift-Enter where the terminal tells it from Enter
 	KeyTab
+	KeyBackTab // Shift-Tab
 	KeyBackspace
 	KeyDelete
 	KeyUp
@@ -30,13 +32,17 @@ const (
 	KeyEnd
 	KeyKillLeft  // Ctrl-U
 	KeyKillRight // Ctrl-K
-	KeyKillWord  // Ctrl-W
+	KeyKillWord  // Ctrl-W, Alt-Backspace
+	KeyKillNext  // Alt-D
+	KeyYank      // Ctrl-Y
+	KeyUndo      // Ctrl-_
 	KeyClear     // Ctrl-L
 	KeySearch    // Ctrl-R
 	KeyCancel    // Ctrl-G
 	KeyInterrupt // Ctrl-C
 	KeyEscape    // Esc by itself
 	KeyEOF       // Ctrl-D
+	KeyReported  // not a key: the terminal can report Shift-Enter, see [Console.Report]
 	KeyNone      // an unknown key
 )
 
@@ -185,6 +191,29 @@ func controlKey(c byte) KeyCode {
 		return KeyKillLeft
 	case 'W':
 		return KeyKillWord
+	case 'Y':
+		return KeyYank
+	case '[':
+		return KeyEscape // only from a terminal that reports it as a sequence
+	case '_':
+		return KeyUndo
+	}
+	return KeyNone
+}
+
+// altKey returns the key of a character that is typed with Alt.
+func altKey(c byte) KeyCode {
+	switch c {
+	case '\r', '\n':
+		return KeyNewline
+	case 'b':
+		return KeyWordLeft
+	case 'f':
+		return KeyWordRight
+	case 'd':
+		return KeyKillNext
+	case 0x7f, 0x08:
+		return KeyKillWord
 	}
 	return KeyNone
 }
@@ -201,18 +230,10 @@ func decodeEscape(b []byte) (k Key, used int) {
 			return k, 0
 		}
 		return Key{Code: cursorKey(b[2])}, 3
-	case '\r', '\n':
-		return Key{Code: KeyNewline}, 2
-	case 'b':
-		return Key{Code: KeyWordLeft}, 2
-	case 'f':
-		return Key{Code: KeyWordRight}, 2
-	case 0x7f, 0x08:
-		return Key{Code: KeyKillWord}, 2
 	case escape:
 		return Key{Code: KeyNone}, 1
 	default:
-		return Key{Code: KeyNone}, 2
+		return Key{Code: altKey(b[1])}, 2
 	}
 	if text := string(b[1:min(len(b), 1+len(pasteBegin))]); text == pasteBegin {
 		return decodePaste(b)
@@ -267,26 +288,81 @@ func cursorKey(final byte) KeyCode {
 	return KeyNone
 }
 
-// sequenceKey returns the key of a CSI sequence. Parameters such as "1;5" mean Ctrl or Alt.
+// sequenceKey returns the key of a CSI sequence. Parameters such as "1;5" name the modifiers.
 func sequenceKey(parameters string, final byte) KeyCode {
-	if final != '~' {
-		code := cursorKey(final)
-		switch {
-		case parameters == "":
-		case code == KeyLeft:
-			return KeyWordLeft
-		case code == KeyRight:
-			return KeyWordRight
+	first, rest, _ := strings.Cut(parameters, ";")
+	held, last, _ := strings.Cut(rest, ";")
+	switch final {
+	case 'u':
+		if strings.HasPrefix(parameters, "?") {
+			return KeyReported
 		}
-		return code
+		return reportedKey(first, held)
+	case 'Z':
+		return KeyBackTab
+	case '~':
+		return tildeKey(first, held, last)
 	}
-	switch parameters {
+	code := cursorKey(final)
+	switch {
+	case held == "" && parameters == "":
+	case code == KeyLeft:
+		return KeyWordLeft
+	case code == KeyRight:
+		return KeyWordRight
+	}
+	return code
+}
+
+// tildeKey returns the key of a sequence of XTerm that ends with a tilde: an editing key by its
+// number, or "27", the modifiers and the character of a modified key.
+func tildeKey(number, held, character string) KeyCode {
+	switch number {
 	case "1", "7":
 		return KeyHome
 	case "4", "8":
 		return KeyEnd
 	case "3":
+		if held != "" {
+			return KeyKillNext
+		}
 		return KeyDelete
+	case "27":
+		return reportedKey(character, held)
+	}
+	return KeyNone
+}
+
+// The modifiers of a reported key, as bits of a number that is one less than the one sent.
+const (
+	shiftHeld = 1
+	altHeld   = 2
+	ctrlHeld  = 4
+)
+
+// reportedKey returns a key that the terminal reports by its character and the modifiers held with it
+// (kitty keyboard protocol).
+func reportedKey(character, held string) KeyCode {
+	c, err := strconv.ParseUint(character, 10, 8)
+	if err != nil || c > 0x7f {
+		return KeyNone
+	}
+	held, _, _ = strings.Cut(held, ":")
+	modifiers, _ := strconv.Atoi(held)
+	modifiers = max(modifiers-1, 0)
+	switch key := byte(c); {
+	case key == '\r' && modifiers != 0:
+		return KeyNewline
+	case key == '\t' && modifiers&shiftHeld != 0:
+		return KeyBackTab
+	case modifiers&altHeld != 0:
+		return altKey(key)
+	case key == 0x7f && modifiers&ctrlHeld != 0:
+		return KeyKillWord
+	case key < ' ' || key == 0x7f:
+		return controlKey(key)
+	case modifiers&ctrlHeld != 0:
+		return controlKey(key & 0x1f)
 	}
 	return KeyNone
 }

@@ -57,11 +57,8 @@ func (e *Editor) find(n int) {
 
 // show puts the n-th newest text into the editor, the draft for 0, and continues the search.
 func (e *Editor) show(n int) {
-	s, text := e.search, e.search.draft
-	if n > 0 {
-		text = e.history.Last(n)
-	}
-	e.SetText(text)
+	s := e.search
+	e.put(n, s.draft)
 	e.search, e.back, e.draft = s, n, s.draft
 	s.noMatch = false
 }

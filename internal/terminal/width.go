@@ -16,6 +16,11 @@ func Width(text string) int {
 	return n
 }
 
+// joins reports whether a character belongs to the one before it.
+func joins(before, r rune) bool {
+	return r > 0x300 && runeWidth(r) == 0 || before == 0x200d || r >= 0x1f3fb && r <= 0x1f3ff // a mark, after a joiner, a tone of skin
+}
+
 func runeWidth(r rune) int {
 	switch {
 	case r < 0x300:
