@@ -119,6 +119,12 @@ check() {
 	[ "$got" = "$want" ] || fail "$1 has the SHA-256 $got, but checksums.txt names $want: nothing was installed; download again, or ask who runs $releases"
 }
 
+# version_of PROGRAM prints its name and version.
+version_of() {
+	line=$("$1" --version) || return
+	say "$line" | cut -d ' ' -f 1,2
+}
+
 # clean removes what an installation leaves behind, also one that failed or was stopped.
 clean() {
 	rm -rf "$tmp"
@@ -136,7 +142,6 @@ install() {
 	esac
 	platform
 	[ ! -d "$bin/molar" ] || fail "$bin/molar is a folder: name another folder with MOLAR_BIN"
-	{ mkdir -p "$bin" && [ -w "$bin" ]; } 2>/dev/null || fail "$bin cannot be written: name another folder with MOLAR_BIN"
 	tmp=$(mktemp -d)
 	trap clean EXIT
 	trap 'exit 1' HUP INT TERM
@@ -149,11 +154,12 @@ install() {
 	mkdir "$tmp/molar"
 	tar -xzf "$tmp/$file" -C "$tmp/molar"
 
+	{ mkdir -p "$bin" && [ -w "$bin" ]; } 2>/dev/null || fail "$bin cannot be written: name another folder with MOLAR_BIN"
 	# Renamed within the folder: a molar that runs or starts meanwhile is the old one or the new one.
 	cp "$tmp/molar/molar" "$bin/.molar.$$"
 	chmod 755 "$bin/.molar.$$"
-	new=$("$bin/.molar.$$" --version) || fail "the program of $file does not run on this machine: nothing was installed"
-	old=$("$bin/molar" --version 2>/dev/null) || old=''
+	new=$(version_of "$bin/.molar.$$") || fail "the program of $file does not run on this machine: nothing was installed"
+	old=$(version_of "$bin/molar" 2>/dev/null) || old=''
 	mv -f "$bin/.molar.$$" "$bin/molar"
 	extras || say "The manual and the completions could not be written below $share."
 

@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -27,7 +28,7 @@ type release map[string][]byte
 // prints its version, as molar does.
 func pack(t *testing.T, version, platform string) release {
 	t.Helper()
-	return packProgram(t, version, platform, "echo molar "+version)
+	return packProgram(t, version, platform, "echo molar "+version+" go1.26 linux/amd64")
 }
 
 func packProgram(t *testing.T, version, platform, program string) release {
@@ -89,6 +90,7 @@ type person struct {
 	home, bin string
 	shell     []string
 	env       []string
+	script    string
 }
 
 // plain are the programs of every system that the script calls, beside one that downloads.
@@ -97,7 +99,7 @@ var plain = []string{"cat", "chmod", "cp", "cut", "gzip", "mkdir", "mktemp", "mv
 func newPerson(t *testing.T, programs []string, shell ...string) *person {
 	t.Helper()
 	dir := t.TempDir()
-	p := &person{t: t, home: filepath.Join(dir, "my home"), bin: filepath.Join(dir, "programs"), shell: shell}
+	p := &person{t: t, home: filepath.Join(dir, "my home"), bin: filepath.Join(dir, "programs"), shell: shell, script: read(t, "install.sh")}
 	for _, made := range []string{p.home, p.bin, filepath.Join(dir, "tmp")} {
 		if err := os.Mkdir(made, 0o755); err != nil {
 			t.Fatal(err)
@@ -131,7 +133,7 @@ func (p *person) run(env []string, args ...string) (code int, out string) {
 	p.t.Helper()
 	cmd := exec.CommandContext(p.t.Context(), p.shell[0], slices.Concat(p.shell[1:], []string{"-s", "--"}, args)...)
 	cmd.Dir, cmd.Env = p.home, append(slices.Clone(p.env), env...)
-	cmd.Stdin = strings.NewReader(read(p.t, "install.sh"))
+	cmd.Stdin = strings.NewReader(p.script)
 	data, err := cmd.CombinedOutput()
 	if err != nil && cmd.ProcessState == nil {
 		p.t.Fatal(err)
@@ -404,13 +406,41 @@ func TestInstall_places(t *testing.T) {
 	}
 }
 
+// The script of a release knows its version and the address, as .goreleaser.yaml fills them in.
+func TestInstall_filledIn(t *testing.T) {
+	t.Parallel()
+	hook := regexp.MustCompile(`sed '([^']+)' deploy/install.sh`).FindStringSubmatch(read(t, "../.goreleaser.yaml"))
+	if hook == nil {
+		t.Fatal(".goreleaser.yaml does not fill the script in")
+	}
+	at := serve(t, "", pack(t, "1.2.3", "linux_amd64"), pack(t, "1.3.0", "linux_amd64"))
+	edit := strings.NewReplacer("{{ .Version }}", "1.2.3", `{{ envOrDefault "MOLAR_RELEASES" "" }}`, at).Replace(hook[1])
+	p := newPerson(t, append(slices.Clone(plain), "curl"), "sh")
+	filled, err := exec.CommandContext(t.Context(), "sed", edit, "install.sh").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.script = string(filled)
+	for _, test := range []struct {
+		args []string
+		want string
+	}{{nil, "Installed molar 1.2.3"}, {[]string{"--version", "1.3.0"}, "by molar 1.3.0"}} {
+		if code, out := p.run(nil, test.args...); code != 0 || !strings.Contains(out, test.want) {
+			t.Errorf("%q: exit code %d, want %q\n%s", test.args, code, test.want, out)
+		}
+	}
+}
+
 // Without a program that downloads, or one that sums, nothing is installed.
 func TestInstall_tools(t *testing.T) {
 	t.Parallel()
 	env := []string{"MOLAR_VERSION=1.2.3", "MOLAR_RELEASES=" + serve(t, "", pack(t, "1.2.3", "linux_amd64"))}
 	p := newPerson(t, plain, "sh")
-	if code, out := p.run(env); code != 1 || !strings.Contains(out, "neither curl nor wget") || len(p.files()) > 0 {
-		t.Errorf("exit code %d, %q\n%s", code, p.files(), out)
+	if code, out := p.run(env); code != 1 || !strings.Contains(out, "neither curl nor wget") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	if left, err := os.ReadDir(p.home); err != nil || len(left) > 0 {
+		t.Errorf("it left %v, %v", left, err)
 	}
 	p = newPerson(t, append(slices.DeleteFunc(slices.Clone(plain), func(s string) bool { return s == "sha256sum" }), "curl"), "sh")
 	if code, out := p.run(env); code != 1 || !strings.Contains(out, "neither sha256sum nor shasum") || len(p.files()) > 0 {
