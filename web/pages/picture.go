@@ -1,7 +1,8 @@
 package pages
 
 import (
-	"html/template"
+	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -12,8 +13,8 @@ import (
 // pictureHost matches a host, with an optional port, that a policy may name.
 var pictureHost = regexp.MustCompile(`^[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?$`)
 
-var picturePage = template.Must(template.New("").Parse(
-	`<!doctype html><html lang="en"><meta charset="utf-8"><title>Picture</title><link rel="stylesheet" href="/static/picture.css"><img src="{{.}}" alt="">`))
+// picturePage is a page with one picture, whose escaped address is its argument.
+const picturePage = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Picture</title><link rel="stylesheet" href="/static/picture.css"><img src="%s" alt="">`
 
 // Picture serves a page that shows one picture of another host, for a frame of the chat page. The
 // policy of this page allows that host, so that the policy of the chat page does not have to.
@@ -28,5 +29,5 @@ func (s *Site) Picture(c *gin.Context) {
 	h.Set("X-Frame-Options", "SAMEORIGIN")
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	c.Writer.WriteHeader(http.StatusOK)
-	_ = picturePage.Execute(c.Writer, address.String()) // the error means that the client has disconnected
+	_, _ = fmt.Fprintf(c.Writer, picturePage, html.EscapeString(address.String())) // the error means that the client has disconnected
 }
