@@ -5,14 +5,10 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"fmt"
-	"html/template"
 	"io"
 	"slices"
 	"strings"
 )
-
-//go:embed report.html.tmpl
-var pageText string
 
 //go:embed report.css
 var pageStyle string
@@ -22,32 +18,14 @@ var pageScript string
 
 // HTML writes a report as one self-contained file. Style and script are inline, and the page's
 // content security policy lets nothing else load or run.
-func HTML(w io.Writer, r *Report) error { return writePage(w, pageText, newPage(r)) }
-
-// writePage writes a page of a template, which may use the parts of the report's page.
-func writePage(w io.Writer, text string, data any) error {
-	t, err := template.New("report").Funcs(template.FuncMap{
-		"number":  Number,
-		"clean":   Clean,
-		"percent": percent,
-		"mark":    mark,
-		"diff":    compare,
-		"changes": changesOf,
-		"call":    callOf,
-		"few":     func(ids []string) string { return Clean(listIDs(ids)) },
-		"each":    func(i int) int { return i + 1 },
-		"seconds": func(ms float64) float64 { return ms / 1000 },
-	}).Parse(pageText)
-	if err == nil {
-		t, err = t.New("page").Parse(text)
-	}
-	if err != nil {
-		return fmt.Errorf("report page: %w", err)
-	}
-	return t.Execute(w, data)
+func HTML(w io.Writer, r *Report) error {
+	var page pageWriter
+	page.report(newPage(r))
+	_, err := io.WriteString(w, page.b.String())
+	return err
 }
 
-// A page is the template's data.
+// A page is a report as its page shows it.
 type page struct {
 	*Report
 	frame
@@ -56,8 +34,6 @@ type page struct {
 
 // A frame is what all pages have: the head, and the cases with their filter.
 type frame struct {
-	Style  template.CSS
-	Script template.JS
 	Policy string
 	Title  string
 	Parts  []part
@@ -68,8 +44,6 @@ type frame struct {
 // newFrame returns the frame of a page with results of these statuses.
 func newFrame(title string, s Summary) frame {
 	return frame{
-		Style:  template.CSS(pageStyle), //nolint:gosec // our own file
-		Script: template.JS(pageScript), //nolint:gosec // our own file
 		Policy: fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", hash(pageStyle), hash(pageScript)),
 		Title:  title,
 		Parts:  s.parts(),

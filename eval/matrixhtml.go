@@ -1,16 +1,12 @@
 package eval
 
 import (
-	_ "embed"
 	"fmt"
 	"io"
 	"strings"
 )
 
-//go:embed matrix.html.tmpl
-var matrixText string
-
-// A matrixPage is the template's data.
+// A matrixPage is a matrix as its page shows it.
 type matrixPage struct {
 	frame
 	Run   RunInfo
@@ -66,5 +62,8 @@ func MatrixHTML(w io.Writer, m *Matrix) error {
 		}
 		p.Rows = append(p.Rows, row)
 	}
-	return writePage(w, matrixText, &p)
+	var page pageWriter
+	page.comparison(&p)
+	_, err := io.WriteString(w, page.b.String())
+	return err
 }

@@ -66,20 +66,26 @@ func execute(ctx context.Context, args []string, env func(string) (string, bool)
 // newRootCmd builds the command tree. No subcommand may set a PersistentPreRun, because it
 // would replace the one here, which distinguishes a usage error from a failure.
 func newRootCmd(a *app) *cobra.Command {
+	var version bool
 	root := &cobra.Command{
 		Use:              "molar",
 		Short:            "A host for assistants that keep to a subject and act through tools",
-		Version:          cli.VersionLine(),
 		Args:             onlyCommands,
 		SilenceUsage:     true,
 		SilenceErrors:    true,
 		PersistentPreRun: func(*cobra.Command, []string) { a.started = true },
-		RunE:             func(*cobra.Command, []string) error { return a.welcome() },
+		RunE: func(*cobra.Command, []string) error {
+			if version {
+				return a.version()
+			}
+			return a.welcome()
+		},
 	}
 	root.SetIn(a.Stdin)
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
-	root.SetVersionTemplate("{{.Version}}\n")
+	// The flag that cobra adds prints through a template, which internal/imports confines.
+	root.Flags().BoolVarP(&version, "version", "v", false, "version for molar")
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.ConfigFile, "config", "", "config `file` (default molar.yaml in the user's config folder)")
 	flags.StringVar(&a.EnvFile, "env-file", "", "`file` of KEY=VALUE lines, below the environment")

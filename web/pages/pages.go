@@ -10,11 +10,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
-	"html/template"
+	"maps"
 	"net/http"
 	"path"
 	"strings"
 	"sync"
+	"text/template/parse"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -106,7 +107,7 @@ func load() (map[string]page, error) {
 			continue
 		}
 		if kind == ".html" {
-			if content, err = framed(string(content)); err != nil {
+			if content, err = framed(content); err != nil {
 				return nil, fmt.Errorf("load page %q: %w", f.Name(), err)
 			}
 		}
@@ -122,18 +123,46 @@ func load() (map[string]page, error) {
 	return pages, nil
 }
 
-// framed puts the parts of a page into the frame.
-func framed(parts string) ([]byte, error) {
-	page, err := template.ParseFS(static, "static/"+frameFile)
-	if err == nil {
-		page, err = page.Parse(parts)
-	}
+// framed puts a page that names its parts into the frame. Both are Go templates without data, so that
+// their parser suffices.
+func framed(content []byte) ([]byte, error) {
+	frame, err := static.ReadFile("static/" + frameFile)
 	if err != nil {
 		return nil, err
 	}
+	parts, err := parse.Parse(frameFile, string(frame), "", "")
+	if err != nil {
+		return nil, err
+	}
+	own, err := parse.Parse("page", string(content), "", "")
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(parts, own)
 	var whole bytes.Buffer
-	err = page.ExecuteTemplate(&whole, frameFile, nil)
+	err = write(&whole, parts, frameFile)
 	return whole.Bytes(), err
+}
+
+// write writes a part with the parts that it names.
+func write(whole *bytes.Buffer, parts map[string]*parse.Tree, name string) error {
+	part, found := parts[name]
+	if !found {
+		return fmt.Errorf("it does not define the part %q", name)
+	}
+	for _, node := range part.Root.Nodes {
+		switch n := node.(type) {
+		case *parse.TextNode:
+			whole.Write(n.Text)
+		case *parse.TemplateNode:
+			if err := write(whole, parts, n.Name); err != nil {
+				return err
+			}
+		default:
+			return fmt.Errorf("part %q: %s: a page has texts and parts only", name, n)
+		}
+	}
+	return nil
 }
 
 // Serve serves an embedded file. Browsers cache it and revalidate it each time.
