@@ -13,7 +13,10 @@ func TestTypedPath(t *testing.T) {
 		{path: "/tmp/go-build12/b001/exe/molar", want: "go run ./cmd/molar", checkout: true},
 		{path: "/home/an/.cache/go-build/3f/3f0-d/molar", want: "go run molar/cmd/molar"},
 		{path: "/srv/go-builder/molar", want: "/srv/go-builder/molar"},
+		{path: `C:\tools\molar.exe`, want: `C:\tools\molar.exe`},
+		{path: "./molar_1.2.0_linux_amd64", want: "./molar_1.2.0_linux_amd64"},
 		{path: "molar", want: "molar"},
+		{path: "/tmp/go-build12/b001/host.test", want: "molar"},
 	} {
 		if got := typedPath(tt.path, func(string) bool { return tt.checkout }); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.path, got, tt.want)
