@@ -107,7 +107,7 @@ func (a *app) setUp(cmd *cobra.Command, name string, yes, force, start bool) err
 		named = ""
 	}
 	if cfg != nil {
-		left, err := a.tryOut(cmd.Context(), &talk, cfg.MCPServers.Names())
+		left, err := a.tryOut(cmd.Context(), &talk, cfg.MCPServers.Names(), named)
 		if err != nil {
 			return err
 		}
@@ -132,8 +132,9 @@ func (a *app) setUp(cmd *cobra.Command, name string, yes, force, start bool) err
 
 // tryOut starts the servers once for the person at a terminal, who confirms what their tools do and
 // asks a first question. It returns the servers for which the confirmation is left. What keeps a
-// server or the model from working is theirs to mend later.
-func (a *app) tryOut(ctx context.Context, talk *setup.Dialogue, servers []string) (left []string, err error) {
+// server or the model from working is theirs to mend later. named is the --config of commands that are
+// hinted at, if they need one.
+func (a *app) tryOut(ctx context.Context, talk *setup.Dialogue, servers []string, named string) (left []string, err error) {
 	if talk.Yes || !cli.IsTerminal(a.Stdin) {
 		return servers, nil
 	}
@@ -149,7 +150,7 @@ func (a *app) tryOut(ctx context.Context, talk *setup.Dialogue, servers []string
 		if done, err = a.confirmServers(ctx, talk, h); err != nil {
 			return err
 		}
-		return a.askFirst(ctx, talk, h)
+		return a.askFirst(ctx, talk, h, named)
 	})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -182,7 +183,7 @@ func (a *app) confirmServers(ctx context.Context, talk *setup.Dialogue, h *host.
 
 // askFirst lets the person ask a first question, and shows the answer. A failure is told with the way
 // out, and init goes on.
-func (a *app) askFirst(ctx context.Context, talk *setup.Dialogue, h *host.Host) error {
+func (a *app) askFirst(ctx context.Context, talk *setup.Dialogue, h *host.Host, named string) error {
 	var ready []string
 	for _, s := range h.MCP.Status() {
 		if s.State == schemas.StateReady && s.Transport != transport.TypeInProcess {
@@ -197,8 +198,8 @@ func (a *app) askFirst(ctx context.Context, talk *setup.Dialogue, h *host.Host) 
 	if fault, ok := errors.AsType[*cli.Error](err); err == nil || ok && fault.Err == nil || ctx.Err() != nil {
 		return ctx.Err() // a refusal by the guardrail is an answer
 	}
-	a.Note("%s", terminal.Clean(cli.Typed("molar: no answer: "+err.Error())))
-	a.Say("the settings are kept in %s; %s", a.ConfigFile, cli.Typed("molar doctor --config "+terminal.Shell(a.ConfigFile)+" looks for the fault"))
+	a.Note("%s", terminal.Fit(a.Stderr, terminal.Clean(cli.Typed("molar: no answer: "+err.Error()))))
+	a.Say("the settings are kept in %s; %s", a.ConfigFile, cli.Typed("molar doctor"+named+" looks for the fault"))
 	return nil
 }
 

@@ -395,10 +395,13 @@ func asTyped(server, text string) string {
 		{"%s.url", "the address"},
 		{"%s.cwd", "--cwd"},
 		{"%s.timeout", "--timeout"},
+		{"%s.start_timeout", "start_timeout in an entry written with --no-check"},
 	} {
 		pairs = append(pairs, fmt.Sprintf(p[0], "mcpServers."+server), p[1])
 	}
-	return strings.NewReplacer(pairs...).Replace(text)
+	text = strings.NewReplacer(pairs...).Replace(text)
+	entry := regexp.MustCompile(`mcpServers\.` + regexp.QuoteMeta(server) + `($|[^.\w-])`)
+	return entry.ReplaceAllString(text, "what you typed, such as the values of --env$1")
 }
 
 // write writes the values of the variables and then the file, so that a running host finds both. Values of

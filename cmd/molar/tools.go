@@ -138,7 +138,7 @@ func (a *app) withServers(ctx context.Context, with toolsFlags, f func(context.C
 	defer h.Close()
 	for _, s := range h.MCP.Status() {
 		if !with.tells && s.State != schemas.StateReady && s.State != schemas.StateDisabled {
-			_, _ = fmt.Fprintln(a.Stderr, terminal.Clean("warning: "+a.hint(host.ServerLine(s))))
+			_, _ = fmt.Fprintln(a.Stderr, terminal.Fit(a.Stderr, terminal.Clean("warning: "+a.hint(host.ServerLine(s)))))
 		}
 	}
 	return f(ctx, h)

@@ -35,7 +35,7 @@ func sameFile(a, b string) bool {
 func typedPath(path string, exists func(string) bool) string {
 	const folder = "cmd/" + name
 	switch {
-	case !regexp.MustCompile(`[/\\]`+name+`([-_][^/\\]*)?(\.exe)?$`).MatchString(path): // a name alone, which leads nowhere, or another program
+	case !regexp.MustCompile(`[/\\]` + name + `([-_][^/\\]*)?(\.exe)?$`).MatchString(path): // a name alone, which leads nowhere, or another program
 		return name
 	case regexp.MustCompile(`/go-build[0-9]*/|/[0-9a-f]{64}-d/`).MatchString(filepath.ToSlash(path)): // of Go's cache or temporary folder
 		if exists(folder) {
