@@ -40,7 +40,7 @@ func newChatCmd(a *app) *cobra.Command {
   git diff | molar chat --assistant general "Summarise this change"
   molar chat --continue "And what else?"
   molar chat --file photo.png "What does this show?"
-  molar chat --mcp family="go run ./examples/family/server" --output-format json "Find the family Nguyen"`,
+  molar chat --mcp family="molar example family" --output-format json "Find the family Nguyen"`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("resume") && f.Resume == "" {

@@ -137,7 +137,8 @@ func writeConfig(name string, text []byte, force bool) error {
 
 // summarise prints the effective settings, and lines about their topics.
 func (a *app) summarise(cfg *config.Config, topics ...string) error {
-	_, err := fmt.Fprintln(a.Stdout, terminal.Clean(strings.Join(append(setup.Summary(cfg), topics...), "\n")))
+	text := terminal.Clean(strings.Join(append(setup.Summary(cfg), topics...), "\n"))
+	_, err := fmt.Fprintln(a.Stdout, terminal.Fit(a.Stdout, text))
 	return err
 }
 

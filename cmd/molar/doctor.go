@@ -75,7 +75,7 @@ func (a *app) printChecks(findings []setup.Finding, format string) error {
 			a.Say("%-4s  %-11s  | %s", "", "", terminal.Clean(strings.TrimSpace(line)))
 		}
 		if f.Remedy != "" {
-			a.Say("%-4s  %-11s  -> %s", "", "", terminal.Clean(f.Remedy))
+			a.Say("%-4s  %-11s  -> %s", "", "", terminal.Clean(cli.Typed(f.Remedy)))
 		}
 	}
 	return nil

@@ -106,6 +106,7 @@ func (s suiteStage) record(t *testing.T, c *eval.Case, model *suiteModel) {
 		config := filepath.Join(dir, "molar.yaml")
 		put(t, config, []byte(strings.NewReplacer(
 			"command: go\n", "command: "+s.family+"\n", "    args: [run, ./server]\n", "", "    cwd: ../../../examples/family\n", "",
+			"command: molar\n", "command: "+s.family+"\n", "    args: [example, family]\n", "",
 		).Replace(readText(t, c.ConfigFile()))))
 		args = append(args, "--config", config)
 	}

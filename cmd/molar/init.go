@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,8 +17,10 @@ import (
 	"molar/internal/config"
 	"molar/internal/host"
 	"molar/internal/serve"
+	"molar/internal/session"
 	"molar/internal/setup"
 	"molar/internal/terminal"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -82,13 +85,16 @@ func (a *app) setUp(cmd *cobra.Command, name string, yes, force, start bool) err
 		return err
 	}
 	a.Say("\nwrote %s", name)
+	a.ConfigFile = name
+	if note := setup.UnreadFile(a.CLI); note != "" {
+		a.Say("note: %s", note)
+	}
 	if err := a.keepVariables(secrets, draft.Variables); err != nil {
 		return err
 	}
 	if len(draft.Duplicates) > 0 {
 		a.Say("left out, as the name is taken: %s", strings.Join(draft.Duplicates, ", "))
 	}
-	a.ConfigFile = name
 	cfg, err := a.Load(nil)
 	if err != nil { // such as a missing key
 		a.Say("before it starts: %v", err)
@@ -100,55 +106,51 @@ func (a *app) setUp(cmd *cobra.Command, name string, yes, force, start bool) err
 	if usual, _ := config.FindFile("", a.Env); usual == name {
 		named = ""
 	}
-	if cfg != nil && len(cfg.MCPServers) > 0 {
-		left, err := a.confirmServers(cmd.Context(), &talk, cfg.MCPServers.Names())
+	if cfg != nil {
+		left, err := a.tryOut(cmd.Context(), &talk, cfg.MCPServers.Names(), named)
 		if err != nil {
 			return err
 		}
 		if len(left) > 0 {
-			a.Say("nobody has confirmed yet what the tools of %s do; confirm it once they run, at /tools or with: molar servers approve NAME%s", strings.Join(left, ", "), named)
+			a.sayText(fmt.Sprintf("nobody has confirmed yet what the tools of %s do; confirm it once they run, at /tools or with: %s", strings.Join(left, ", "), cli.Typed("molar servers approve NAME"+named)))
 		}
 	}
 	if start && !yes {
-		if start, err = talk.Confirm(cmd.Context(), "\nStart it now?", true); err != nil {
+		if start, err = talk.Confirm(cmd.Context(), "\nStart the chat page now?", true); err != nil {
 			return err
 		}
 	}
 	if !start || yes {
-		a.Say("start it with: molar serve%s; if something is wrong: molar doctor%[1]s", named)
+		a.Say("%s", cli.Typed("start it with: molar serve"+named+"; if something is wrong: molar doctor"+named))
 		return nil
+	}
+	if cfg.Telemetry.LogLevel == "" {
+		a.LogLevel = "warn" // the page is ready: nobody asked how it came to be
 	}
 	return serve.Serve(cmd.Context(), serve.Config{CLI: a.CLI, Load: func() (*config.Config, error) { return a.Load(nil) }})
 }
 
-// confirmServers lets the person at a terminal confirm what the tools of servers do, and returns the
-// servers for which that is left. What keeps the servers from running is theirs to mend later.
-func (a *app) confirmServers(ctx context.Context, talk *setup.Dialogue, servers []string) (left []string, err error) {
+// tryOut starts the servers once for the person at a terminal, who confirms what their tools do and
+// asks a first question. It returns the servers for which the confirmation is left. What keeps a
+// server or the model from working is theirs to mend later. named is the --config of commands that are
+// hinted at, if they need one.
+func (a *app) tryOut(ctx context.Context, talk *setup.Dialogue, servers []string, named string) (left []string, err error) {
 	if talk.Yes || !cli.IsTerminal(a.Stdin) {
 		return servers, nil
 	}
-	yes, err := talk.Confirm(ctx, "\nConfirm what the tools of its servers do? They are started once to see it.", true)
-	if err != nil || !yes {
-		return servers, err
+	if len(servers) > 0 {
+		yes, err := talk.Confirm(ctx, "\nConfirm what the tools of its servers do? They are started once to see it.", true)
+		if err != nil || !yes {
+			return servers, err
+		}
+		a.Say("starting %s", strings.Join(servers, ", "))
 	}
-	a.Say("starting %s", strings.Join(servers, ", "))
 	var done []string
 	err = a.withServers(ctx, toolsFlags{}, func(ctx context.Context, h *host.Host) error {
-		for _, s := range proposed(h) {
-			if s.State == schemas.StateReady && !s.Unconfirmed {
-				done = append(done, s.Name) // the config says it
-			}
-			a.sayProposal(s.Proposal)
-			confirmed, err := confirmMarks(ctx, talk, s.Proposal, ownHost{h})
-			if err != nil {
-				return err
-			}
-			if confirmed {
-				done = append(done, s.Name)
-			}
-			a.sayConfirmed(s.Name, confirmed)
+		if done, err = a.confirmServers(ctx, talk, h); err != nil {
+			return err
 		}
-		return nil
+		return a.askFirst(ctx, talk, h, named)
 	})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -157,6 +159,48 @@ func (a *app) confirmServers(ctx context.Context, talk *setup.Dialogue, servers 
 		a.Note("%s", terminal.Clean(err.Error()))
 	}
 	return slices.DeleteFunc(slices.Clone(servers), func(name string) bool { return slices.Contains(done, name) }), nil
+}
+
+// confirmServers lets the person confirm what the tools of each server do, and returns the servers
+// for which that is done.
+func (a *app) confirmServers(ctx context.Context, talk *setup.Dialogue, h *host.Host) (done []string, err error) {
+	for _, s := range proposed(h) {
+		if s.State == schemas.StateReady && !s.Unconfirmed {
+			done = append(done, s.Name) // the config says it
+		}
+		a.sayProposal(s.Proposal)
+		confirmed, err := confirmMarks(ctx, talk, s.Proposal, ownHost{h})
+		if err != nil {
+			return done, err
+		}
+		if confirmed {
+			done = append(done, s.Name)
+		}
+		a.sayConfirmed(s.Name, confirmed)
+	}
+	return done, nil
+}
+
+// askFirst lets the person ask a first question, and shows the answer. A failure is told with the way
+// out, and init goes on.
+func (a *app) askFirst(ctx context.Context, talk *setup.Dialogue, h *host.Host, named string) error {
+	var ready []string
+	for _, s := range h.MCP.Status() {
+		if s.State == schemas.StateReady && s.Transport != transport.TypeInProcess {
+			ready = append(ready, s.Name)
+		}
+	}
+	question, err := talk.FirstQuestion(ctx, setup.FirstQuestion(ready, h.MCP.Catalogue().Tools()))
+	if err != nil || question == "" {
+		return err
+	}
+	err = session.Answer(ctx, a.CLI, h, talk.In, question)
+	if fault, ok := errors.AsType[*cli.Error](err); err == nil || ok && fault.Err == nil || ctx.Err() != nil {
+		return ctx.Err() // a refusal by the guardrail is an answer
+	}
+	a.Note("%s", terminal.Fit(a.Stderr, terminal.Clean(cli.Typed("molar: no answer: "+err.Error()))))
+	a.Say("the settings are kept in %s; %s", a.ConfigFile, cli.Typed("molar doctor"+named+" looks for the fault"))
+	return nil
 }
 
 // keepVariables writes the imported secrets into a file next to the config, and names that file.
@@ -176,7 +220,7 @@ func (a *app) sayVariables(keep *setup.SecretsFile, has, other []string) {
 		if exposed {
 			private = ""
 		}
-		a.Say("wrote %s, which is read together with it%s: %s", keep.File, private, strings.Join(has, ", "))
+		a.sayText(fmt.Sprintf("wrote %s, which is read together with it%s: %s", keep.File, private, strings.Join(has, ", ")))
 	}
 	if len(other) > 0 {
 		a.Say("unchanged, because %s or the environment has other values: %s", keep.File, strings.Join(other, ", "))

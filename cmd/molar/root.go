@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"molar/internal/cli"
-	"molar/internal/config"
 	"molar/internal/terminal"
 )
 
@@ -23,6 +21,7 @@ func commands() []func(*app) *cobra.Command {
 		newServeCmd,
 		newMCPCmd,
 		newChatCmd,
+		newExampleCmd,
 		newToolsCmd,
 		newServersCmd,
 		newKnowledgeCmd,
@@ -74,11 +73,11 @@ func newRootCmd(a *app) *cobra.Command {
 		SilenceUsage:     true,
 		SilenceErrors:    true,
 		PersistentPreRun: func(*cobra.Command, []string) { a.started = true },
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if version {
 				return a.version()
 			}
-			return a.welcome()
+			return a.welcome(cmd.Context())
 		},
 	}
 	root.SetIn(a.Stdin)
@@ -100,25 +99,6 @@ func newRootCmd(a *app) *cobra.Command {
 // showHelp runs a command that only groups others.
 func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
-// welcome prints what to do next to a person who typed the program's name alone.
-func (a *app) welcome() error {
-	name, _ := config.FindFile(a.ConfigFile, a.Env)
-	if _, err := os.Stat(name); err == nil {
-		a.Say("Settings: %s\n", name)
-		a.Say("  molar config check        whether they are valid, and the effective settings")
-	} else {
-		a.Say("There is no config file yet.\n")
-		a.Say("  molar init                a model, your MCP servers, a subject: three questions, then it starts")
-	}
-	_, err := fmt.Fprint(a.Stdout, `  molar serve               the chat page and the OpenAI endpoint, on http://127.0.0.1:8000
-  molar chat "a question"   an answer on the command line
-  molar doctor              when something is wrong: the fault and its remedy
-
-All commands: molar --help
-`)
-	return err
-}
-
 // report prints err as sentences on standard error and returns the exit code.
 func (a *app) report(ctx context.Context, err error) int {
 	if err == nil {
@@ -134,7 +114,7 @@ func (a *app) report(ctx context.Context, err error) int {
 	}
 	if !ok || fault.Err != nil {
 		for line := range strings.Lines(err.Error()) {
-			_, _ = fmt.Fprintf(a.Stderr, "molar: %s\n", terminal.Clean(strings.TrimSuffix(line, "\n")))
+			_, _ = fmt.Fprintf(a.Stderr, "molar: %s\n", terminal.Clean(cli.Typed(strings.TrimSuffix(line, "\n"))))
 		}
 	}
 	return code

@@ -23,7 +23,7 @@ Gemini or OpenAI with a key, else an Ollama with a usable model, else offline, w
 quotes tools and says so.`,
 		Example: `  molar serve
   molar serve --config molar.yaml --listen 127.0.0.1:8080
-  molar serve --mcp family="go run ./examples/family/server"`,
+  molar serve --mcp family="molar example family"`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return serve.Serve(cmd.Context(), serve.Config{

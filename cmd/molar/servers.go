@@ -295,9 +295,12 @@ func (a *app) sayProposal(p *schemas.Proposal) {
 		return
 	}
 	for _, line := range proposalLines(*p) {
-		a.Say("%s", terminal.Clean(line))
+		a.sayText(line)
 	}
 }
+
+// sayText prints a text that may be foreign, wrapped between words at a terminal.
+func (a *app) sayText(text string) { a.Say("%s", terminal.Fit(a.Stdout, terminal.Clean(text))) }
 
 // proposalLines describes what is proposed about a server.
 func proposalLines(p schemas.Proposal) []string {

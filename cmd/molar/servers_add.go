@@ -373,7 +373,7 @@ func wantsLogin(s schemas.ServerStatus) bool {
 // keepBroken lets a person at a terminal decide whether a server is written that could not be
 // attached. Without a terminal it is not.
 func (r *adding) keepBroken(ctx context.Context, status schemas.ServerStatus) error {
-	fault := errors.New(terminal.Clean(r.hint(host.ServerLine(status))))
+	fault := errors.New(terminal.Clean(r.hint(asTyped(status.Name, host.ServerLine(status)))))
 	if r.talk == nil {
 		return fmt.Errorf("%w\nnothing was changed; to write the entry all the same: --no-check", fault)
 	}
@@ -384,6 +384,24 @@ func (r *adding) keepBroken(ctx context.Context, status schemas.ServerStatus) er
 		err = cli.Exit(cli.Failure)
 	}
 	return err
+}
+
+// asTyped names what a person typed, in place of the key of an entry that is in no file.
+func asTyped(server, text string) string {
+	var pairs []string
+	for _, p := range [][2]string{
+		{"in %s.headers", "with --header"},
+		{"%s.command", "the command behind --"},
+		{"%s.url", "the address"},
+		{"%s.cwd", "--cwd"},
+		{"%s.timeout", "--timeout"},
+		{"%s.start_timeout", "start_timeout in an entry written with --no-check"},
+	} {
+		pairs = append(pairs, fmt.Sprintf(p[0], "mcpServers."+server), p[1])
+	}
+	text = strings.NewReplacer(pairs...).Replace(text)
+	entry := regexp.MustCompile(`mcpServers\.` + regexp.QuoteMeta(server) + `($|[^.\w-])`)
+	return entry.ReplaceAllString(text, "what you typed, such as the values of --env$1")
 }
 
 // write writes the values of the variables and then the file, so that a running host finds both. Values of

@@ -59,7 +59,7 @@ func newToolsListCmd(a *app, f *toolsFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List the tools of all servers, with the policy of each",
-		Example: `  molar tools list --mcp family="go run ./examples/family/server"
+		Example: `  molar tools list --mcp family="molar example family"
   molar tools list --output-format json | jq '.[].name'`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -85,7 +85,7 @@ the server asks during the call.
 
 The result is printed as JSON, the time on standard error. The exit code is 1 when
 the tool reports an error, 130 when the call was interrupted.`,
-		Example: `  molar tools call family__search_family '{"query":"Nguyen"}' --mcp family="go run ./examples/family/server"
+		Example: `  molar tools call family__search_family '{"query":"Nguyen"}' --mcp family="molar example family"
   molar tools call search_family --trace - < arguments.json`,
 		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: first(words(a.toolNames)),
@@ -138,7 +138,7 @@ func (a *app) withServers(ctx context.Context, with toolsFlags, f func(context.C
 	defer h.Close()
 	for _, s := range h.MCP.Status() {
 		if !with.tells && s.State != schemas.StateReady && s.State != schemas.StateDisabled {
-			_, _ = fmt.Fprintln(a.Stderr, terminal.Clean("warning: "+a.hint(host.ServerLine(s))))
+			_, _ = fmt.Fprintln(a.Stderr, terminal.Fit(a.Stderr, terminal.Clean("warning: "+a.hint(host.ServerLine(s)))))
 		}
 	}
 	return f(ctx, h)

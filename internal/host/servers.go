@@ -15,6 +15,9 @@ import (
 	"molar/toolhandler"
 )
 
+// LookPath finds the program of a server, as when it is started.
+func LookPath(command string) (string, error) { return transport.LookPath(command) }
+
 // ServerConfig converts a configured server for the client manager.
 func ServerConfig(name string, s config.Server) transport.ServerConfig {
 	c := transport.ServerConfig{
@@ -89,12 +92,12 @@ func ServerLine(s schemas.ServerStatus) string {
 // given.
 func Hint(c *cli.CLI, text string) string {
 	if c.ConfigFile == "" {
-		return text
+		return cli.Typed(text)
 	}
 	hinted := regexp.MustCompile(`\bmolar (?:servers|tools) [a-z]+`)
-	return hinted.ReplaceAllStringFunc(text, func(command string) string {
+	return cli.Typed(hinted.ReplaceAllStringFunc(text, func(command string) string {
 		return command + " --config " + terminal.Shell(c.ConfigFile)
-	})
+	}))
 }
 
 // ServerWords returns the lines that tell why a server is not ready, as it wrote them, at most three.

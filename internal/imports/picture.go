@@ -20,7 +20,7 @@ func captions() map[string]string {
 		"internal/config": "molar.yaml", "internal/sealed": "encryption", "internal/cli": "what commands share", "internal/documents": "text of Word, Excel, PDF", "internal/skills": "folders of skills", "internal/terminal": "lines, Markdown",
 		"internal/telemetry": "metrics and spans", "internal/markdown": "Markdown of models",
 		"internal/httpguard": "Host, Origin, limits", "internal/text": "words of vi and en",
-		"internal/sse": "lines and events of a stream", "schemas": "types that all share", "topics": "built-in packs",
+		"internal/sse": "lines and events of a stream", "schemas": "types that all share", "topics": "built-in packs", "examples": "a server to try",
 	}
 }
 

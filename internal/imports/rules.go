@@ -61,8 +61,8 @@ func layers() []layer {
 		{"internal/imports", nil},
 		{"internal/ci/...", nil},
 
-		// cmd has flags for every part, and imports nothing that only tests use.
-		{"cmd/...", append(public(), "internal/access", "internal/cli", "internal/config", "internal/host", "internal/httpguard", "internal/live", "internal/serve",
+		// cmd has flags for every part, the example server, and imports nothing that only tests use.
+		{"cmd/...", append(public(), "examples/family", "internal/access", "internal/cli", "internal/config", "internal/host", "internal/httpguard", "internal/live", "internal/serve",
 			"internal/session", "internal/setup", "internal/store", "internal/terminal", "internal/text")},
 		{"deploy", []string{"internal/config", "internal/telemetry"}},
 		{"examples/...", append(public(), "examples/...")},

@@ -6,13 +6,13 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
 	"molar/internal/config"
+	"molar/internal/host"
 	"molar/web"
 )
 
@@ -116,7 +116,7 @@ func (p *port) command(text string) (server config.NewServer, err error) {
 	if strings.Contains(program, "/") && !filepath.IsAbs(program) {
 		program = filepath.Join(filepath.Dir(p.configFile()), program) // where the host will look for it
 	}
-	if _, err := exec.LookPath(program); err != nil {
+	if _, err := host.LookPath(program); err != nil {
 		return server, fmt.Errorf("there is no program %q on this machine: install it, or paste the JSON of another host, or an address that begins with http:// or https://", words[0])
 	}
 	return config.NewServer{Name: config.NameOfCommand(words), Command: words[0], Args: words[1:], Env: env}, nil

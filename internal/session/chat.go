@@ -1,6 +1,8 @@
 package session
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +17,8 @@ import (
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/host"
+	"molar/internal/terminal"
+	"molar/providers/chain"
 	"molar/schemas"
 )
 
@@ -89,6 +93,9 @@ func Start(ctx context.Context, a *cli.CLI, f Flags, args []string) error {
 		return cli.Usage(err)
 	}
 	asked, err := read(ctx, a, args)
+	if err == nil && len(asked.Pasted) == 0 { // the prompt is an argument
+		asked, err = typedFiles(a, asked)
+	}
 	asked.Attached = append(files, asked.Attached...)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -103,17 +110,16 @@ func Start(ctx context.Context, a *cli.CLI, f Flags, args []string) error {
 	return chat(ctx, a, cfg, f, asked)
 }
 
-// chat runs one turn and renders its events.
+// chat opens a host and answers one question.
 func chat(ctx context.Context, a *cli.CLI, cfg *config.Config, f Flags, asked Question) (err error) {
 	log := slog.New(slog.DiscardHandler)
-	if !cli.IsTerminal(a.Stderr) || a.LogLevel != "" || cfg.Telemetry.LogLevel != "" { // otherwise events report warnings, once
+	if a.LogLevel != "" || cfg.Telemetry.LogLevel != "" { // otherwise events report warnings, once
 		if log, err = a.Logger(cfg.Telemetry, slog.LevelWarn); err != nil {
 			return err
 		}
 	}
 	cli.CollectLess()
-	ignoreBrokenPipe()
-	person := newReader(a)
+	person := newReader(a, bufio.NewReader(a.Stdin))
 	h, err := host.Open(ctx, cfg, log, host.Options{AttachWait: host.AttachWait, Env: a.Env, Elicit: person.elicitor()})
 	if err != nil {
 		return err
@@ -124,9 +130,45 @@ func chat(ctx context.Context, a *cli.CLI, cfg *config.Config, f Flags, asked Qu
 		ctx, cancel = context.WithTimeoutCause(ctx, f.Timeout, fmt.Errorf("no whole answer within %s", f.Timeout))
 		defer cancel()
 	}
-	if f.Conversation, _, err = chosenConversation(ctx, h, f); err != nil {
+	var answering string
+	if f.Conversation, answering, err = chosenConversation(ctx, h, f); err != nil {
 		return err
 	}
+	if f.Format == cli.Text {
+		noteModel(ctx, a, h, cmp.Or(f.Assistant, answering, h.Config.Default), f)
+	}
+	return answerOne(ctx, a, h, f, asked, person)
+}
+
+// noteModel tells which model stands in where nobody named one and the service does not have the usual
+// one.
+func noteModel(ctx context.Context, a *cli.CLI, h *host.Host, assistant string, f Flags) {
+	as, _ := h.Config.Assistants.Get(assistant)
+	if cmp.Or(f.Model, as.Model) != "" {
+		return
+	}
+	route, err := h.Chain.Pick(ctx, chain.Want{Provider: cmp.Or(f.Provider, as.Provider)})
+	if err != nil || route.Offline { // the turn tells it
+		return
+	}
+	if e, ok := h.Config.LLM.Endpoint(route.Provider.Name()); ok && e.Model == "" && e.Service.Model != "" && e.Service.Model != route.Model {
+		a.Note("%s", terminal.Clean("note: "+route.Model+" answers, as "+e.Service.Model+" is not there; choose one with "+e.Setting+".model"))
+	}
+}
+
+// Answer asks a question typed at a terminal in an open host, and renders the turn as chat does. in
+// is the person's input, for approvals. The error has the exit code of chat.
+func Answer(ctx context.Context, a *cli.CLI, h *host.Host, in *bufio.Reader, question string) error {
+	asked, err := Question{Prompt: question}.WithFiles()
+	if err != nil {
+		return cli.Usage(err)
+	}
+	return answerOne(ctx, a, h, Flags{Format: cli.Text}, asked, newReader(a, in))
+}
+
+// answerOne runs one turn and renders its events.
+func answerOne(ctx context.Context, a *cli.CLI, h *host.Host, f Flags, asked Question, person *reader) error {
+	ignoreBrokenPipe()
 	out := newChatRenderer(a, f.Format)
 	person.out = out
 	turn := f.turn(asked)

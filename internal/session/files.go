@@ -8,7 +8,9 @@ import (
 	"unicode/utf8"
 
 	"molar/agent"
+	"molar/internal/cli"
 	"molar/internal/documents"
+	"molar/internal/terminal"
 	"molar/schemas"
 )
 
@@ -59,15 +61,30 @@ func attachment(name string, data []byte) (agent.Attachment, error) {
 // a word. It is for typed questions: one that a script passes on may be anyone's text, and has
 // --file.
 func (q Question) WithFiles() (Question, error) {
-	var paths []string
+	files, err := files(q.named())
+	q.Attached = append(q.Attached, files...)
+	return q, err
+}
+
+// named returns the files that a question names as @path.
+func (q Question) named() (paths []string) {
 	for word := range strings.FieldsSeq(q.Prompt) {
 		if path := fileNamed(word); path != "" {
 			paths = append(paths, path)
 		}
 	}
-	files, err := files(paths)
-	q.Attached = append(q.Attached, files...)
-	return q, err
+	return paths
+}
+
+// typedFiles attaches the files that the argument of a command names, if a person can have typed it.
+func typedFiles(a *cli.CLI, q Question) (Question, error) {
+	if cli.IsTerminal(a.Stdin) || cli.IsTerminal(a.Stdout) || cli.IsTerminal(a.Stderr) {
+		return q.WithFiles()
+	}
+	for _, path := range q.named() {
+		a.Note("%s", terminal.Clean("warning: @"+path+" is not attached: without a terminal the text may be anyone's; name the file with --file "+terminal.Shell(path)))
+	}
+	return q, nil
 }
 
 // fileNamed returns the file that a word names, without trailing punctuation; empty if there is

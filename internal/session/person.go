@@ -21,8 +21,8 @@ type reader struct {
 	out       *renderer
 }
 
-func newReader(a *cli.CLI) *reader {
-	r := &reader{in: bufio.NewReader(a.Stdin)}
+func newReader(a *cli.CLI, in *bufio.Reader) *reader {
+	r := &reader{in: in}
 	if cli.IsTerminal(a.Stdin) && cli.IsTerminal(a.Stderr) {
 		r.questions = New(r.in, a.Stderr)
 	}
@@ -115,4 +115,6 @@ func (s *session) answer(ctx context.Context, want questionAsk) bool {
 }
 
 // Questions returns what answers servers at this terminal; nil if no one can.
-func Questions(a *cli.CLI) mcpclients.Elicitor { return newReader(a).elicitor() }
+func Questions(a *cli.CLI) mcpclients.Elicitor {
+	return newReader(a, bufio.NewReader(a.Stdin)).elicitor()
+}

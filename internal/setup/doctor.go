@@ -63,6 +63,9 @@ func Examine(ctx context.Context, options ExamineOptions) []Finding {
 		return append(findings, faults(err)...)
 	}
 	findings = append(findings, settings(cfg)...)
+	if note := UnreadFile(options.CLI); note != "" {
+		findings = append(findings, Finding{Level: Warn, Part: "config", Text: note})
+	}
 	findings = append(findings, permissions(cfg)...)
 	findings = append(findings, desk(cfg)...)
 	running, err := serve.Find(options.CLI, "")
@@ -88,7 +91,7 @@ func Examine(ctx context.Context, options ExamineOptions) []Finding {
 	if findings = append(findings, found...); err != nil {
 		return findings
 	}
-	h, err := host.Open(ctx, cfg, slog.New(slog.DiscardHandler), host.Options{AttachWait: options.Attach, Look: true, Once: true})
+	h, err := host.Open(ctx, cfg, slog.New(slog.DiscardHandler), host.Options{AttachWait: options.Attach, Elicit: host.AskNobody, Look: true, Once: true})
 	if err != nil {
 		remedy := "check that the disk has room and that " + cfg.DatabaseLabel() + " is writable, or set memory.store"
 		return append(findings, Finding{Fail, "store", err.Error(), remedy})

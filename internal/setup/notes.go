@@ -2,10 +2,11 @@ package setup
 
 import (
 	"fmt"
-	"os/exec"
+	"os"
 	"slices"
 	"strings"
 
+	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/host"
 )
@@ -40,6 +41,21 @@ func Summary(cfg *config.Config) []string {
 		lines = append(lines, "note: "+note)
 	}
 	return lines
+}
+
+// UnreadFile returns a note on a molar.yaml in the working folder that a command does not read; "" if
+// there is none.
+func UnreadFile(c *cli.CLI) string {
+	const name = "molar.yaml"
+	here, err := os.Stat(name)
+	if err != nil || !here.Mode().IsRegular() {
+		return ""
+	}
+	used, _ := config.FindFile(c.ConfigFile, c.Env)
+	if info, err := os.Stat(used); err == nil && os.SameFile(here, info) {
+		return ""
+	}
+	return name + " in this folder is not read; it is with: --config " + name
 }
 
 // leftOutSkills notes the folders of skills that are not there, and the skills that are left out.
@@ -119,7 +135,7 @@ func missingPrograms(cfg *config.Config) []string {
 		if e.Value.Disabled || e.Value.UnsetFault != "" || e.Value.Command == "" {
 			continue
 		}
-		if _, err := exec.LookPath(e.Value.Command); err != nil {
+		if _, err := host.LookPath(e.Value.Command); err != nil {
 			notes = append(notes, fmt.Sprintf("server %q: the program %q is not found on this machine", e.Name, e.Value.Command))
 		}
 	}

@@ -81,13 +81,21 @@ func (d *Dialogue) model(ctx context.Context, models []Model) (Model, error) {
 
 func (d *Dialogue) servers(ctx context.Context, files []*config.HostFile) (chosen []*config.HostFile, typed []string, err error) {
 	d.say("\nWhich MCP servers should it use? You can attach more at any time.")
+	taken := map[string]bool{}
 	for _, f := range files {
+		if !slices.ContainsFunc(f.Servers, func(name string) bool { return !taken[name] }) {
+			d.say("  %s has %s too.", f.Host, strings.Join(f.Servers, ", "))
+			continue
+		}
 		yes, err := d.Confirm(ctx, fmt.Sprintf("  %s has %s: take them over?", f.Host, strings.Join(f.Servers, ", ")), true)
 		if err != nil {
 			return nil, nil, err
 		}
 		if yes {
 			chosen = append(chosen, f)
+			for _, name := range f.Servers {
+				taken[name] = true
+			}
 		}
 	}
 	d.say("  One more, as NAME=command or NAME=https://address, such as:")
@@ -228,7 +236,7 @@ func (d *Dialogue) line(ctx context.Context, question, preset string) (string, e
 	if d.Yes {
 		return preset, nil
 	}
-	_, _ = fmt.Fprint(d.Out, terminal.Clean(question)+" ")
+	d.prompt(question)
 	answer, err := cli.ReadLine(ctx, d.In)
 	if errors.Is(err, io.EOF) {
 		d.say("")
@@ -251,7 +259,7 @@ func (d *Dialogue) hidden(ctx context.Context, question string) (string, error) 
 	if d.Hidden == nil || d.Yes {
 		return d.line(ctx, question, "")
 	}
-	_, _ = fmt.Fprint(d.Out, terminal.Clean(question)+" ")
+	d.prompt(question)
 	answer, err := d.Hidden(ctx)
 	d.say("")
 	if errors.Is(err, io.EOF) {
@@ -262,6 +270,13 @@ func (d *Dialogue) hidden(ctx context.Context, question string) (string, error) 
 
 func (d *Dialogue) say(format string, args ...any) {
 	if !d.Yes {
-		_, _ = fmt.Fprintln(d.Out, terminal.Clean(fmt.Sprintf(format, args...)))
+		d.print(fmt.Sprintf(format, args...) + "\n")
 	}
+}
+
+// prompt shows a question, in whose last row the answer is typed.
+func (d *Dialogue) prompt(question string) { d.print(question + " ") }
+
+func (d *Dialogue) print(text string) {
+	_, _ = io.WriteString(d.Out, terminal.Fit(d.Out, terminal.Clean(text)))
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -65,7 +66,7 @@ func dialStdio(cfg *ServerConfig, host Host, notify Notify) (*stdio, error) {
 	if err := checkDir(cfg); err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(cfg.Command, cfg.Args...) //nolint:noctx // the shutdown ladder ends it
+	cmd := exec.Command(program(cfg.Command), cfg.Args...) //nolint:noctx // the shutdown ladder ends it
 	cmd.Dir = cfg.Dir
 	cmd.Env = env(cfg.Env)
 	proc, err := start(cmd)
@@ -92,6 +93,25 @@ type AdvisedError struct{ Err error }
 
 func (e *AdvisedError) Error() string { return e.Err.Error() }
 func (e *AdvisedError) Unwrap() error { return e.Err }
+
+// LookPath finds the program of a stdio server in PATH. A server may be this program itself, which is
+// then found by its own name also if it is not in PATH.
+func LookPath(command string) (string, error) {
+	path, err := exec.LookPath(command)
+	if self, errSelf := os.Executable(); errors.Is(err, exec.ErrNotFound) && errSelf == nil && command == strings.TrimSuffix(filepath.Base(self), ".exe") {
+		return self, nil
+	}
+	return path, err
+}
+
+// program returns what to start for a command: the command itself if it is not found, so that the
+// error is that of the start.
+func program(command string) string {
+	if path, err := LookPath(command); err == nil {
+		return path
+	}
+	return command
+}
 
 func checkDir(cfg *ServerConfig) error {
 	if cfg.Dir == "" {

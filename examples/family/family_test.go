@@ -1,4 +1,4 @@
-package main
+package family
 
 import (
 	"bytes"
@@ -155,9 +155,9 @@ func testErrors(t *testing.T, c *client.Client) {
 	}
 }
 
-func TestRun_EndsWithItsInput(t *testing.T) {
+func TestServe_EndsWithItsInput(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(context.Background(), strings.NewReader(""), &out); err != nil {
+	if err := Serve(context.Background(), strings.NewReader(""), &out); err != nil {
 		t.Errorf("at the end of the input: %v", err)
 	}
 }
