@@ -220,7 +220,7 @@ func TestChatPage_BackAndForward(t *testing.T) {
 	j.ask("hold on")
 	j.passGate()
 	j.sees(idle, `location.hash === "#`+host.first()+`"`)
-	j.do(chromedp.Click(`#list a[href="/#k1"]`))
+	j.do(chromedp.Click(`#list a[href$="/#k1"]`))
 	j.sees(`location.hash === "#k1"`, `document.querySelector(".assistant table")`)
 	back := func(want string) {
 		t.Helper()
