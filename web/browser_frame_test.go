@@ -250,4 +250,6 @@ func TestChatPage_Tips(t *testing.T) {
 	j.sees(`document.querySelector(".tip:popover-open")?.textContent === "Thêm tệp hoặc hình"`)
 	j.do(chromedp.KeyEvent(kb.Escape))
 	j.sees(`!document.querySelector(".tip:popover-open")`)
+	j.do(chromedp.Focus("#picker"), chromedp.KeyEvent("\t"))
+	j.sees(`document.activeElement.id === "log"`, `document.querySelector(".tip:popover-open")?.textContent.startsWith("Page Up và Page Down")`)
 }
