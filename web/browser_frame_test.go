@@ -220,7 +220,7 @@ func TestChatPage_BackAndForward(t *testing.T) {
 	j.ask("hold on")
 	j.passGate()
 	j.sees(idle, `location.hash === "#`+host.first()+`"`)
-	j.do(chromedp.Click(`#list a[href="/#k1"]`))
+	j.do(chromedp.Click(`#list a[href$="/#k1"]`))
 	j.sees(`location.hash === "#k1"`, `document.querySelector(".assistant table")`)
 	back := func(want string) {
 		t.Helper()
@@ -250,4 +250,6 @@ func TestChatPage_Tips(t *testing.T) {
 	j.sees(`document.querySelector(".tip:popover-open")?.textContent === "Thêm tệp hoặc hình"`)
 	j.do(chromedp.KeyEvent(kb.Escape))
 	j.sees(`!document.querySelector(".tip:popover-open")`)
+	j.do(chromedp.Focus("#picker"), chromedp.KeyEvent("\t"))
+	j.sees(`document.activeElement.id === "log"`, `document.querySelector(".tip:popover-open")?.textContent.startsWith("Page Up và Page Down")`)
 }

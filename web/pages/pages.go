@@ -224,15 +224,18 @@ type statusWriter struct {
 func (w statusWriter) WriteHeader(int) { w.ResponseWriter.WriteHeader(w.status) }
 
 func (s *Site) write(w http.ResponseWriter, r *http.Request, p page) {
-	content := p.content
+	content, zipped := p.content, p.zipped
 	h := w.Header()
 	if bytes.Contains(content, []byte(modelsMark)) {
 		content = bytes.Replace(content, []byte(modelsMark), s.options(r), 1)
 		content = bytes.Replace(content, []byte(meMark), s.reader(r), 1)
-	} else if zipped := p.zipped(); zipped != nil {
-		h.Set("Vary", "Accept-Encoding")
-		if takesGzip(r) {
-			content = zipped
+		whole := content
+		zipped = func() []byte { return zip(whole) }
+	}
+	h.Set("Vary", "Accept-Encoding")
+	if takesGzip(r) {
+		if z := zipped(); z != nil {
+			content = z
 			h.Set("Content-Encoding", "gzip")
 		}
 	}

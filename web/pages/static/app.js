@@ -172,9 +172,9 @@ export function setUpTheme() {
 
 const patience = 500; // ms that a pointer rests on a control before its name appears
 
-// setUpTips shows the name of a control without words, or the longer text about another one, while it
-// has the keyboard's focus or the pointer rests on it. The title of an element is shown to a pointer by
-// the browser itself.
+// setUpTips shows the name of a control without words while it has the keyboard's focus or the pointer
+// rests on it, and for the focus also the title of an element, or what describes it without being seen. The
+// title is shown to a pointer by the browser itself.
 export function setUpTips() {
   const box = el("div", { className: "tip", popover: "manual", "aria-hidden": "true" }); // a screen reader reads the name itself
   document.body.append(box);
@@ -184,6 +184,10 @@ export function setUpTips() {
     if (box.matches(":popover-open")) box.hidePopover();
   };
   const nameless = (e) => e.matches("button, a, input[type=radio]") && !e.textContent.trim() ? e.getAttribute("aria-label") : "";
+  const unseen = (e) => {
+    const about = $(e.getAttribute("aria-describedby") ?? "");
+    return about?.matches(".hidden") ? about.textContent : "";
+  };
   const show = (e, text) => {
     if (!text || !e.isConnected) return;
     box.textContent = text;
@@ -191,7 +195,7 @@ export function setUpTips() {
     const at = e.getBoundingClientRect();
     const below = at.bottom + box.offsetHeight + 8 < innerHeight;
     box.style.left = `${Math.max(4, Math.min(at.left + (at.width - box.offsetWidth) / 2, innerWidth - box.offsetWidth - 4))}px`;
-    box.style.top = `${below ? at.bottom + 4 : Math.max(4, Math.min(at.top, innerHeight) - box.offsetHeight - 4)}px`;
+    box.style.top = `${below ? at.bottom + 4 : (at.height > innerHeight / 2 ? at.bottom : at.top) - box.offsetHeight - 4}px`;
   };
   document.addEventListener("pointerover", ({ target, pointerType }) => {
     hide();
@@ -200,7 +204,7 @@ export function setUpTips() {
   });
   document.addEventListener("focusin", ({ target }) => {
     hide();
-    if (target.matches(":focus-visible")) show(target, target.dataset.tip || target.title || nameless(target));
+    if (target.matches(":focus-visible")) show(target, target.title || nameless(target) || unseen(target));
   });
   for (const event of ["focusout", "pointerdown", "keydown", "scroll"]) document.addEventListener(event, hide, true);
 }

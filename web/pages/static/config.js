@@ -221,6 +221,7 @@ fileState($("file-state"));
 watchHost(showAnswering);
 showChoices();
 form.provider.addEventListener("change", hint);
+addEventListener("storage", ({ key }) => { if (key === "molar.settings") showChoices(); }); // chosen in the bar of the chat, in another tab
 $("models").addEventListener("submit", (event) => {
   event.preventDefault();
   save(read());

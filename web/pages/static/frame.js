@@ -198,7 +198,7 @@ function row(c, twin) {
   const time = isDated(c) && when(c.updated_at);
   const about = [several() && c.assistant, twin && time].filter(Boolean).join(" · ");
   return el("li", { "data-running": c.running ? "" : null },
-    el("a", { href: `/#${encodeURIComponent(c.id)}`, tabIndex: -1, title: [c.title, c.assistant, time].filter(Boolean).join(" · "), "data-id": c.id },
+    el("a", { href: `${location.origin}/#${encodeURIComponent(c.id)}`, tabIndex: -1, title: [c.title, c.assistant, time].filter(Boolean).join(" · "), "data-id": c.id },
       isPinned(c.id) && icon("pin"), el("span", {}, c.title || t("Untitled", "Chưa đặt tên")), c.snippet && el("small", {}, plain(c.snippet)), about && el("small", {}, about)),
     !c.unsaved && el("button", { type: "button", className: "plain square", tabIndex: -1, "aria-haspopup": "true", "aria-label": t(`More on ${c.title}`, `Thêm về ${c.title}`), on: { click: (event) => openMenu(c, event.currentTarget) } }, icon("more")));
 }

@@ -1,7 +1,7 @@
 // The menu of a conversation in the list: rename, pin, export as a file, delete. The page loads
 // this module when the first menu is opened.
 
-import { $, api, el, keep, placeText, send, showSanitised, sourceText, t, when } from "/static/app.js";
+import { $, api, el, icon, keep, placeText, send, showSanitised, sourceText, t, when } from "/static/app.js";
 import { moved } from "/static/frame.js";
 import { label, setLevels } from "/static/prose.js";
 
@@ -20,14 +20,14 @@ const pathOf = (id) => `/v1/conversations/${encodeURIComponent(id)}`;
 // of the list: pinned reports whether a conversation is pinned, pin pins or unpins it, changed and removed
 // are called after a change and before a deletion, and failed with the error of a change that failed.
 export function menu(c, button, hooks) {
-  const item = (words, run, className = "plain") => el("button", { type: "button", className, on: { click: () => { box.hidePopover(); run(); } } }, words);
+  const item = (sign, words, run, className = "plain") => el("button", { type: "button", className, on: { click: () => { box.hidePopover(); run(); } } }, icon(sign), words);
   box.replaceChildren(
-    item(t("Rename", "Đổi tên"), () => rename(c, button, hooks)),
-    item(hooks.pinned(c.id) ? t("Unpin", "Bỏ ghim") : t("Pin", "Ghim"), () => { hooks.pin(c.id); }),
-    item(t("Share as a page", "Chia sẻ thành trang"), () => exportFile(c, "html", hooks)),
-    item(t("Export as Markdown", "Xuất ra Markdown"), () => exportFile(c, "md", hooks)),
-    item(t("Export as JSON", "Xuất ra JSON"), () => exportFile(c, "json", hooks)),
-    item(t("Delete", "Xóa"), () => remove(c, button, hooks), "plain danger"));
+    item("pen", t("Rename", "Đổi tên"), () => rename(c, button, hooks)),
+    item("pin", hooks.pinned(c.id) ? t("Unpin", "Bỏ ghim") : t("Pin", "Ghim"), () => { hooks.pin(c.id); }),
+    item("page", t("Share as a page", "Chia sẻ thành trang"), () => exportFile(c, "html", hooks)),
+    item("down", t("Export as Markdown", "Xuất ra Markdown"), () => exportFile(c, "md", hooks)),
+    item("down", t("Export as JSON", "Xuất ra JSON"), () => exportFile(c, "json", hooks)),
+    item("bin", t("Delete", "Xóa"), () => remove(c, button, hooks), "plain danger"));
   const at = button.getBoundingClientRect();
   box.showPopover({ source: button });
   box.style.left = `${Math.max(8, Math.min(at.left, innerWidth - box.offsetWidth - 8))}px`;

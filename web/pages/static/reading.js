@@ -11,6 +11,13 @@ let current = null; // the message with the focus, else the last one
 
 const messages = () => [...log.querySelectorAll(".message:not([hidden])")];
 
+// last returns the last message, without looking at all others.
+function last() {
+  let e = log.lastElementChild;
+  while (e && (e.hidden || !e.matches(".message"))) e = e.matches(".batch") ? e.lastElementChild : e.previousElementSibling ?? e.closest(".batch")?.previousElementSibling;
+  return e ?? null;
+}
+
 // setStops puts the controls of a message into the order of the Tab key, or takes them out of it.
 function setStops(root, on) {
   for (const e of [root, ...root.querySelectorAll(on ? "[data-stop]" : controls)]) {
@@ -34,7 +41,7 @@ function makeCurrent(message) {
 
 // arrange arranges what was added to the log; without the focus there, its last message is the current one.
 function arrange(changes) {
-  if (!current?.isConnected || current.hidden || !log.contains(document.activeElement)) makeCurrent(messages().at(-1) ?? null);
+  if (!current?.isConnected || current.hidden || !log.contains(document.activeElement)) makeCurrent(last());
   for (const { addedNodes } of changes) {
     for (const node of addedNodes) {
       if (node.nodeType !== Node.ELEMENT_NODE || !node.isConnected) continue;
