@@ -1,7 +1,7 @@
 // The chat page: it sends questions and follows their turns, also after a cut connection or a
 // reload.
 
-import { $, Problem, api, el, eventsOf, keep, storedValue, linesOf, problemOf, send, settings, showLinks, sleep, t, translate, unreachable } from "/static/app.js";
+import { $, Problem, api, el, eventsOf, icon, keep, storedValue, linesOf, problemOf, send, settings, showLinks, sleep, t, translate, unreachable } from "/static/app.js";
 import { draftOf, drawer, filesNow, keepDraft, loadList, look, markHere, pastesNow, setInput, setUpFrame, showAssistant, showModel, textParts, withFiles } from "/static/frame.js";
 import { Answer, Tree, announce, loadProse, noteBox, question as questionBox, setVersions, showMark, showSome, stopTurn, storedAnswer, toEnd } from "/static/view.js";
 
@@ -172,7 +172,7 @@ function unqueue() {
 
 function drawQueue() {
   $("queue").replaceChildren(...queue.map((q, i) => el("li", {}, el("span", {}, q.content),
-    el("button", { type: "button", className: "plain small", on: { click: () => { queue.splice(i, 1); drawQueue(); input.focus(); } } }, t("Do not ask", "Không gửi")))));
+    el("button", { type: "button", className: "plain small square", "aria-label": t(`Do not ask: ${q.content.slice(0, 60)}`, `Không gửi: ${q.content.slice(0, 60)}`), title: t("Do not ask", "Không gửi"), on: { click: () => { queue.splice(i, 1); drawQueue(); input.focus(); } } }, icon("close")))));
 }
 
 // adoptConversation makes a conversation the current one if the server has stored it although its
