@@ -2,7 +2,10 @@ package web_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -75,4 +78,41 @@ func TestChatPage_PromptsOfAssistant(t *testing.T) {
 	eval[any](j, `const m = document.getElementById("model"); m.value = "home"; m.dispatchEvent(new Event("change"))`)
 	j.do(chromedp.SendKeys("#question", "p"))
 	j.sees(`document.getElementById("choices").hidden`)
+}
+
+// A conversation is shared as a page without a complaint of the browser about this page's own policy.
+func TestChatPage_SharesQuietly(t *testing.T) {
+	t.Parallel()
+	host := newChatHost()
+	host.fill("k1", "Toothpaste", 2)
+	j := newJourney(t, "en", host)
+	var mu sync.Mutex
+	var said []string
+	if err := chromedp.Listen(j.ctx, func(ev any) {
+		if fmt.Sprintf("%T", ev) != "*log.EventEntryAdded" {
+			return
+		}
+		entry, _ := json.Marshal(ev)
+		mu.Lock()
+		defer mu.Unlock()
+		said = append(said, string(entry))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	j.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		var none struct{}
+		return target.Call(ctx, "Log.enable", map[string]any{}, &none)
+	}))
+	j.open("/")
+	j.sees(`document.querySelector("#list li button")`)
+	eval[any](j, `window.files = []; const made = URL.createObjectURL; URL.createObjectURL = (b) => { b.text().then((x) => files.push(x)); return made(b); };
+		HTMLAnchorElement.prototype.click = function () {}; document.querySelector("#list li button").click()`)
+	j.sees(`document.querySelector("#more:popover-open")`)
+	eval[any](j, `[...document.querySelectorAll("#more button")].find((b) => b.textContent === "Share as a page").click()`)
+	j.sees(`files[0].includes("<style>body{")`)
+	mu.Lock()
+	defer mu.Unlock()
+	if len(said) > 0 {
+		t.Errorf("the browser says %s", said)
+	}
 }
