@@ -108,7 +108,7 @@ func scenes() []scene {
 			askAndWait("Please look it up")(j)
 			eval[any](j, `[...document.querySelectorAll(".assistant .actions button")][1].click()`)
 			j.sees(idle, `document.querySelector(".versions")`)
-			eval[any](j, `[...document.querySelectorAll(".user:not([hidden]) .actions button")].at(-1).click()`)
+			eval[any](j, `[...document.querySelectorAll(".user:not([hidden]) .actions button")][1].click()`)
 		}},
 		{name: "approval", play: func(j *journey) {
 			j.asks("send mail")

@@ -36,7 +36,7 @@ func states(store *fullStore) []state {
 			until(`document.querySelector(".assistant:not(.waiting)")`),
 			js(`document.querySelector(".assistant .actions button:nth-of-type(2)").click()`),
 			until(`document.querySelector("article.user[hidden]") && !document.querySelector(".waiting")`),
-			js(`[...document.querySelectorAll(".user button")].at(-1).click()`),
+			js(`document.querySelectorAll(".user:not([hidden]) .actions button")[1].click()`),
 		}},
 		{name: "chat-why", anew: true, path: "/", steps: steps{
 			js(`document.getElementById("question").value = "Does it need a check?"; document.getElementById("form").requestSubmit()`),

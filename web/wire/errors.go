@@ -206,8 +206,10 @@ type ErrorObject struct {
 		Type    string  `json:"type"`
 		Param   *string `json:"param"`
 		Code    *string `json:"code"`
-		// Faults is set for errors that can have several. It is an addition to OpenAI's object.
-		Faults []string `json:"faults,omitempty"`
+		// Faults is set for errors that can have several, and RetryAfter, in seconds, if it is known when to
+		// ask again. They are additions to OpenAI's object.
+		Faults     []string `json:"faults,omitempty"`
+		RetryAfter int64    `json:"retry_after,omitempty"`
 	} `json:"error"`
 	// Molar is set if a turn had begun.
 	Molar *TurnRef `json:"molar,omitempty"`
@@ -218,6 +220,7 @@ type ErrorObject struct {
 func (e *Error) Object(requestID string) ErrorObject {
 	var o ErrorObject
 	o.Error.Message, o.Error.Type, o.Error.Faults, o.Molar = Clip(e.Message, MaxMessage), e.Kind, e.Faults, e.Turn
+	o.Error.RetryAfter = int64((e.RetryAfter + time.Second - 1) / time.Second)
 	if (e.Status >= 500 || e.Kind == TypeServer) && requestID != "" {
 		o.Error.Message += " (request id " + requestID + ")"
 	}

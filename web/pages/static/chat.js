@@ -1,7 +1,7 @@
 // The chat page: it takes questions from the box, sends them and follows their turns, also after a cut
 // connection or a reload.
 
-import { $, Problem, allows, api, el, eventsOf, keep, language, linesOf, me, problemOf, send, settings, setupPath, sleep, storedValue, t, unreachable } from "/static/app.js";
+import { $, Problem, allows, api, el, eventsOf, icon, keep, language, linesOf, me, problemOf, send, settings, setupPath, sleep, storedValue, t, unreachable } from "/static/app.js";
 import { drawer, loadList, markHere, setUpFrame, tabs } from "/static/frame.js";
 import { Answer, Tree, announce, loadProse, noteBox, question as questionBox, setVersions, showMark, showSome, stopTurn, storedAnswer, toEnd } from "/static/view.js";
 
@@ -179,7 +179,7 @@ function unqueue() {
 
 function drawQueue() {
   $("queue").replaceChildren(...queue.map((q, i) => el("li", {}, el("span", {}, q.content),
-    el("button", { type: "button", className: "plain small", on: { click: () => { queue.splice(i, 1); drawQueue(); input.focus(); } } }, t("Do not ask", "Không gửi")))));
+    el("button", { type: "button", className: "plain small square", "aria-label": t(`Do not ask: ${q.content.slice(0, 60)}`, `Không gửi: ${q.content.slice(0, 60)}`), title: t("Do not ask", "Không gửi"), on: { click: () => { queue.splice(i, 1); drawQueue(); input.focus(); } } }, icon("close")))));
 }
 
 // adoptConversation makes a conversation the current one if the server has stored it although its

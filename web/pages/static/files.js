@@ -62,3 +62,11 @@ export async function partsOf(files) {
     return { type: "file", file: { filename: f.name, file_data: data } };
   }));
 }
+
+// openPicture shows a picture in a dialog.
+export function openPicture(f) {
+  const shut = el("button", { type: "button", className: "square", "aria-label": t("Close", "Đóng"), on: { click: () => box.close() } }, icon("close"));
+  const box = el("dialog", { className: "picture-box", "aria-label": f.name, on: { close: () => box.remove(), click: ({ target }) => { if (target === box) box.close(); } } }, shut, el("img", { src: f.data ?? f.url, alt: f.name }));
+  document.body.append(box);
+  box.showModal();
+}

@@ -32,7 +32,7 @@ function latency(server) {
 // serverCard shows a server: its state, and details that can be opened.
 function serverCard(s) {
   const [kind, state] = states[s.state] ?? ["", s.state];
-  return el("article", { className: "card server" },
+  return el("article", { className: "card server", id: `server-${s.name}`, tabIndex: -1 },
     el("header", {}, el("h3", {}, s.name), badge(state, kind), s.added ? badge(t("added here", "thêm từ trang")) : ""),
     s.reason ? note(reason(s.reason), s.state === "failed" ? "bad" : "warn") : "",
     s.pending?.length ? pendingTools(s) : "",
@@ -346,13 +346,17 @@ $("attach").addEventListener("submit", async (event) => {
   const { attach } = await import("/static/attach.js");
   await attach($("pasted").value, refresh);
 });
-addEventListener("hashchange", () => { // a link to a tool opens it
-  const open = document.getElementById(decodeURIComponent(location.hash.slice(1)))?.querySelector(".open");
+// followLink shows what the page's address names: a tool, which it opens, or a server.
+function followLink() {
+  const named = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const open = named?.querySelector(".open");
   if (open?.getAttribute("aria-expanded") === "false") open.click();
-  open?.focus();
-});
+  (open ?? named)?.focus();
+}
+addEventListener("hashchange", followLink);
 $("refresh").addEventListener("click", refresh);
 $("reload").addEventListener("click", reload);
 $("find").addEventListener("input", () => $("tools").replaceChildren(...showTools()));
 $("provider").addEventListener("change", loadTools);
 await refresh();
+if (location.hash) followLink();

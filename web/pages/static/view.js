@@ -1,7 +1,7 @@
 // The display of a conversation: questions, growing answers, calls, approvals, sources. Text from
 // the server is set as text; only HTML that the server has sanitised is set as HTML.
 
-import { $, Problem, allows, api, covers, el, files, icon, language, me, nameOf, number, passageLink, send, t, unreachable } from "/static/app.js";
+import { $, Problem, allows, api, el, files, icon, language, me, nameOf, number, passageLink, send, t, unreachable } from "/static/app.js";
 
 const log = $("log");
 
@@ -108,7 +108,7 @@ function versionSwitch({ at, of }, go) {
 // setVersions adds the switch to a question with more than one version.
 export function setVersions(box, versions, go) {
   box.querySelector(".versions")?.remove();
-  if (versions.of > 1) box.querySelector(".actions").prepend(versionSwitch(versions, (by) => go(box, by)));
+  if (versions.of > 1) box.querySelector(".actions").append(versionSwitch(versions, (by) => go(box, by)));
 }
 
 // fileSize returns the size of a file for people.
@@ -117,16 +117,9 @@ export const fileSize = (bytes) => (bytes < 1000 ? `${number(bytes)} B` : bytes 
 // fileChip returns what stands for a file: a picture that opens, or an icon with the name and the size.
 export function fileChip(f, props = {}) {
   if (f.type.startsWith("image/") && f.type !== "image/svg+xml") {
-    return el("button", { type: "button", className: "thumb", "aria-label": t(`Open ${f.name}`, `Mở ${f.name}`), title: f.name, on: { click: () => openPicture(f) } }, el("img", { src: f.data ?? f.url, alt: f.name, loading: "lazy" }));
+    return el("button", { type: "button", className: "thumb", "aria-label": t(`Open ${f.name}`, `Mở ${f.name}`), title: f.name, on: { click: () => import("/static/files.js").then((m) => m.openPicture(f), () => null) } }, el("img", { src: f.data ?? f.url, alt: f.name, loading: "lazy" }));
   }
   return el(f.url ? "a" : "span", { className: "chip", ...f.url ? { href: f.url, download: f.name } : {}, ...props }, icon("file"), el("span", { className: "name" }, f.name), f.size > 0 && el("small", {}, fileSize(f.size)));
-}
-
-function openPicture(f) {
-  const shut = el("button", { type: "button", className: "square", "aria-label": t("Close", "Đóng"), on: { click: () => box.close() } }, icon("close"));
-  const box = el("dialog", { className: "picture-box", "aria-label": f.name, on: { close: () => box.remove(), click: ({ target }) => { if (target === box) box.close(); } } }, shut, el("img", { src: f.data ?? f.url, alt: f.name }));
-  document.body.append(box);
-  box.showModal();
 }
 
 // question makes the article of a question. edit is called with its text and the article, useAgain
@@ -153,7 +146,7 @@ export function question(content, edit, files = [], useAgain = null) {
 const escapeInvisible = (text) => text.replace(/[\p{Cf}\p{DI}\u2028\u2029]/gu, (c) =>
   c.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join(""));
 
-function pretty(value) {
+export function pretty(value) {
   try {
     return escapeInvisible(JSON.stringify(typeof value === "string" ? JSON.parse(value) : value, null, 2));
   } catch {
@@ -266,105 +259,11 @@ function inWords(text) {
   return node;
 }
 
-// editable returns arguments as JSON in which the characters that the host has written out, as they
-// cannot be seen or look like others, are escapes.
-function editable(ask) {
-  const strange = new Set([...(ask.shown ?? "").matchAll(/‹U\+([0-9A-F]{4,6})›/g)].map((m) => String.fromCodePoint(parseInt(m[1], 16))).filter((c) => c > "\x7f"));
-  return [...pretty(ask.arguments)].map((c) => (strange.has(c) ? c.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join("") : c)).join("");
-}
-
-const shortArguments = 400; // characters of arguments that are shown at first
-
 // waitsFor returns the groups whose members decide about a call, where the person who asks may not.
-const waitsFor = (ask) => (ask.mine ? "" : either(ask.approvers ?? []));
+export const waitsFor = (ask) => (ask.mine ? "" : either(ask.approvers ?? []));
 
 // decided returns what somebody else decided about a call.
 const decided = (tool, by, refused) => (refused ? t(`${tool}: refused by ${by}`, `${tool}: ${by} đã từ chối`) : t(`${tool}: approved by ${by}`, `${tool}: ${by} đã chấp thuận`));
-
-// waitingCard shows who decides about a call, where the person who asks may not.
-function waitingCard(ask) {
-  const until = new Date(ask.expires).toLocaleTimeString(language, { timeStyle: "short" });
-  const card = el("section", { className: "approval elsewhere", "aria-label": t("Approval", "Chấp thuận") },
-    el("h3", {}, icon("clock"), t(`Waiting for ${waitsFor(ask)}`, `Đang chờ ${waitsFor(ask)}`)),
-    el("p", { className: "asked" }, ask.question.what),
-    el("p", {}, ask.question.why),
-    el("p", {}, ask.question.where, t(` This answer waits until ${until}; after that the request stays open for a day, and your next yes runs it once it is approved.`,
-      ` Câu trả lời này chờ đến ${until}; sau đó yêu cầu còn mở trong một ngày, và lời đồng ý tiếp theo của bạn sẽ thực hiện khi đã được chấp thuận.`)));
-  card.dataset.call = ask.call_id;
-  return card;
-}
-
-// approvalCard returns a form in which a person decides about a call, once: what would happen, why it
-// asks, where it goes, and the arguments, which are folded if they are long. A fault is shown in it;
-// the decision replaces it.
-function approvalCard(ask) {
-  if (waitsFor(ask)) return waitingCard(ask);
-  const label = t("Arguments", "Tham số");
-  const given = editable(ask);
-  const tool = nameOf(ask.tool);
-  const until = new Date(ask.expires).toLocaleTimeString(language, { timeStyle: "short" });
-  const editor = el("textarea", { value: given, rows: Math.min(14, given.split("\n").length), spellcheck: false, "aria-label": label });
-  const fault = el("p", { className: "note bad", hidden: true, role: "alert" });
-  const wide = (ask.destinations?.length ?? 0) > 1 && el("select", { "aria-label": t("What you would allow", "Điều bạn sẽ cho phép") },
-    ask.destinations.map((d) => el("option", { value: d.id }, covers({ ...d, tool: ask.tool }))));
-  const chosen = () => ({ ...(ask.destinations?.find((d) => d.id === wide?.value) ?? ask.destinations?.[0]), tool: ask.tool });
-  const decide = async (decision, scope = "once") => {
-    const body = decision === "approve" ? { token: ask.token, decision, scope } : { token: ask.token, decision };
-    if (scope !== "once" && wide) body.destination = wide.value;
-    if (decision === "approve" && editor.value !== given) {
-      try {
-        body.arguments = JSON.parse(editor.value);
-      } catch {
-        fault.textContent = t("The arguments are no valid JSON. Correct them, then approve.", "Tham số không phải JSON hợp lệ. Hãy sửa rồi chấp thuận.");
-        fault.hidden = false;
-        folded.open = true;
-        return;
-      }
-    }
-    for (const b of card.querySelectorAll("button")) b.disabled = true;
-    card.dataset.answered = "here"; // keeps the card: the call's result may come before the answer to this request
-    try {
-      await api(`/v1/approvals/${encodeURIComponent(ask.id)}`, { method: "POST", body });
-      if (body.arguments) card.dispatchEvent(new CustomEvent("changed", { detail: body.arguments }));
-      const note = settle(decision !== "approve" ? t(`You refused ${tool}.`, `Bạn đã từ chối ${tool}.`)
-        : scope === "once" ? t(`You approved ${tool} once.`, `Bạn đã chấp thuận ${tool} một lần.`)
-          : scope === "always" ? t(`Always allowed: ${covers(chosen())}.`, `Luôn cho phép: ${covers(chosen())}.`)
-            : t(`Allowed in this conversation: ${covers(chosen())}.`, `Cho phép trong cuộc trò chuyện này: ${covers(chosen())}.`));
-      if (scope !== "once") import("/static/grants.js").then(({ addTakeBack }) => addTakeBack(note, chosen())).catch(() => null);
-    } catch (err) {
-      if ([404, 409, 410].includes(err.status)) return settle(err.message);
-      fault.textContent = err.message;
-      fault.hidden = false;
-      delete card.dataset.answered;
-      for (const b of card.querySelectorAll("button")) b.disabled = false;
-    }
-  };
-  const settle = (words) => {
-    const note = el("p", { className: "note", tabIndex: -1 }, words);
-    card.dispatchEvent(new CustomEvent("decided"));
-    card.replaceWith(note);
-    note.focus({ preventScroll: true });
-    toEnd();
-    return note;
-  };
-  const beyond = (ask.scopes?.length ?? 0) > 1 && [
-    el("button", { type: "button", on: { click: () => decide("approve", "conversation") } }, t("In this conversation", "Trong cuộc trò chuyện này")),
-    ask.scopes.includes("always") && el("button", { type: "button", on: { click: () => decide("approve", "always") } }, t("Always", "Luôn luôn"))].filter(Boolean);
-  if (beyond) editor.addEventListener("input", () => beyond.forEach((b) => { b.hidden = editor.value !== given; }));
-  const folded = el("details", { open: given.length <= shortArguments }, el("summary", {}, t(`Exactly: ${ask.tool}`, `Chính xác: ${ask.tool}`)), editor);
-  const card = el("section", { className: "approval", "aria-label": t("Approval", "Chấp thuận") },
-    el("h3", {}, icon("hand"), ask.unsure ? t("Was this done?", "Việc này đã được thực hiện chưa?") : t("May this be done?", "Cho phép việc này?")),
-    el("p", { className: "asked" }, ask.question.what),
-    el("p", {}, ask.question.why),
-    el("p", {}, ask.question.where, t(` Without an answer until ${until} it counts as refused.`, ` Không trả lời trước ${until} nghĩa là từ chối.`)),
-    folded, fault,
-    beyond && el("p", {}, t("Beyond this call you would allow: ", "Ngoài lần gọi này, bạn sẽ cho phép: "), wide || el("strong", {}, covers(chosen()))),
-    el("div", { className: "row" },
-      el("button", { type: "button", className: "primary", on: { click: () => decide("approve") } }, ask.unsure ? t("No: run it again", "Chưa: chạy lại") : t("Approve once", "Chấp thuận một lần")), beyond,
-      el("button", { type: "button", on: { click: () => decide("refuse") } }, ask.unsure ? t("It was done, or is not wanted", "Đã xong, hoặc không cần nữa") : t("Refuse", "Từ chối"))));
-  card.dataset.call = ask.call_id;
-  return card;
-}
 
 // --- an answer ---------------------------------------------------------------------------------------
 
@@ -501,12 +400,16 @@ export class Answer {
 
   // addApproval asks the person about a call. Changed arguments are shown on the card of the call
   // too.
-  addApproval(note) {
-    const ask = approvalCard(note);
+  async addApproval(note) {
     const card = this.cards.get(note.call_id);
+    const cards = await import("/static/approval.js").catch(() => null);
+    if (!cards) return this.fail(new Problem(t("A call waits for you, and this page could not load its form.", "Một lời gọi đang chờ bạn, nhưng trang không tải được biểu mẫu.")));
+    if (this.ended || card && card.dataset.state !== "asks") return; // decided meanwhile
+    const ask = cards.approvalCard(note);
     ask.addEventListener("decided", () => markRunning(card));
     ask.addEventListener("changed", ({ detail }) => { if (card) card.querySelector("pre").textContent = pretty(detail); });
     this.calls.append(ask);
+    follow();
   }
 
   // addCall adds the card of a call.
