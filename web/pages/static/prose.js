@@ -52,13 +52,19 @@ function loadMath() {
   }).catch(() => waiting.forEach(({ code }) => keepSource(code)));
 }
 
+const slice = 8; // milliseconds of drawing at once
+
 // drawFormulas draws the formulas of box; ended means that no text of them follows.
 function drawFormulas(box, ended) {
+  const later = [];
+  const began = performance.now();
   for (const code of box.querySelectorAll("code.math, code.language-math")) {
     loadMath();
-    if (math) math.draw(code, ended, keepSource);
-    else waiting.push({ code, ended });
+    if (!math) waiting.push({ code, ended });
+    else if (performance.now() - began < slice) math.draw(code, ended, keepSource);
+    else later.push({ code, ended });
   }
+  if (later.length) math.drawSoon(later, keepSource);
 }
 
 // showProse sets the content of box to sanitised HTML, with the additions.
