@@ -5,6 +5,7 @@ package web_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -172,6 +173,11 @@ func TestChatPage_Scrolling(t *testing.T) {
 	host := newChatHost()
 	host.fill("k1", "Short", 200)
 	host.fill("k2", "Long", 2000)
+	for i := range 200 { // formulas, none of them twice
+		for n := range 5 {
+			host.all["k2"][10*i+1].Content += fmt.Sprintf("\n\nSo $a_{%[1]d} = \\frac{%[1]d}{x^2 + %[2]d}$, and\n\n$$\n\\sum_{k=1}^{%[1]d} \\begin{pmatrix} k & %[2]d \\\\ %[1]d & 1 \\end{pmatrix}\n$$", i, n)
+		}
+	}
 	j := newJourney(t, "en", host)
 	for range 3 { // other work of the machine may slow down each of them
 		short := j.scrollUp("k1", 200)

@@ -98,7 +98,7 @@ img{max-width:100%;max-height:20rem}a{color:light-dark(#3f4fae,#a5b2ff)}
 :root{color-scheme:light dark;background:light-dark(#fff,#121617);color:light-dark(#1b2021,#e6eaea)}`;
 
 // asPage returns the same as one HTML page without scripts that loads nothing from the network.
-function asPage(c, all) {
+async function asPage(c, all) {
   const page = document.implementation.createHTMLDocument(c.title);
   page.documentElement.lang = document.documentElement.lang;
   page.head.prepend(el("meta", { charset: "utf-8" }),
@@ -106,7 +106,7 @@ function asPage(c, all) {
     el("meta", { name: "viewport", content: "width=device-width" }));
   page.head.querySelector("meta").setAttribute("charset", "utf-8");
   const body = (m) => {
-    const box = el("div", { className: m.role }, m.content);
+    const box = el("div", { className: m.html ? `${m.role} prose` : m.role }, m.content);
     if (!m.html) return box;
     showSanitised(box, m.html);
     setLevels(box);
@@ -118,7 +118,8 @@ function asPage(c, all) {
   const sources = (m) => m.sources?.length && el("ul", {}, m.sources.map((s) => el("li", {}, /^https?:/.test(s.url) ? el("a", { href: s.url, rel: "noopener noreferrer nofollow" }, sourceText(s)) : sourceText(s))));
   page.body.append(el("main", {}, el("h1", {}, c.title), ...all.messages.map((m) => el("section", {}, el("h2", {}, headingOf(m)), ...(m.files ?? []).map(file), body(m), sources(m)))));
   // The style is put in as text: as an element it would be refused, by this page's own policy.
-  return `<!doctype html>\n${page.documentElement.outerHTML.replace("</head>", () => `<style>${look}</style></head>`)}\n`;
+  const maths = page.querySelector("code.math, .language-math") ? await (await import("/static/math.js")).drawAll(page) : "";
+  return `<!doctype html>\n${page.documentElement.outerHTML.replace("</head>", () => `<style>${look}${maths}</style></head>`)}\n`;
 }
 
 // withData downloads the files of messages, since an exported file cannot link to the server.
@@ -135,7 +136,7 @@ async function exportFile(c, kind, hooks) {
   try {
     const all = await api(pathOf(c.id) + { html: "?html=true", json: "?tree=true", md: "" }[kind]);
     if (kind !== "md") await withData(all);
-    const text = { html: asPage, md: asMarkdown, json: (_, whole) => JSON.stringify(whole, null, 2) }[kind](c, all);
+    const text = await { html: asPage, md: asMarkdown, json: (_, whole) => JSON.stringify(whole, null, 2) }[kind](c, all);
     const name = `${(c.title || c.id).replace(/[\\/:*?"<>|\p{Cc}]+/gu, " ").trim().slice(0, 60) || "molar"}.${kind}`;
     const href = URL.createObjectURL(new Blob([text], { type: media }));
     el("a", { href, download: name }).click();

@@ -48,7 +48,7 @@ function make({ tex, display }) {
     e.removeAttribute("id");
     e.removeAttribute("href");
   }
-  for (const { style } of box.querySelectorAll("[style]")) if (style.color) style.color = `color-mix(in oklab, ${style.color} 55%, var(--ink))`; // so that it can be read on light and dark
+  for (const { style } of box.querySelectorAll("[style]")) if (style.color) style.color = `color-mix(in oklab, ${style.color} 55%, var(--ink, currentColor))`; // so that it can be read on light and dark
   return box;
 }
 
@@ -85,7 +85,15 @@ export function draw(code, ended, failed) {
   if (!box) return failed(code);
   box.source = source.trim();
   (code.parentElement.tagName === "PRE" ? code.parentElement : code).replaceWith(box);
-  widths.observe(box);
+  if (box.ownerDocument === document) widths.observe(box);
+}
+
+// drawAll draws the formulas of a part of a page at once, and returns the look of formulas.
+export async function drawAll(root) {
+  const all = [...root.querySelectorAll("code.math, code.language-math")];
+  if (all.some((code) => chemistry.test(code.textContent))) await addChemistry();
+  for (const code of all) draw(code, true, () => null);
+  return (await fetch("/static/math.css")).text();
 }
 
 // drawSoon draws formulas with pauses, in which the page can do other things.

@@ -14,14 +14,29 @@ export async function copy(text, button) {
   setTimeout(() => { button.textContent = words; }, 2000);
 }
 
+// diagrams are the languages of diagrams, with the ending of their files.
+const diagrams = { mermaid: "mmd", dot: "dot", graphviz: "dot", plantuml: "puml", puml: "puml" };
+
+const diagram = (name) => t(`${name} diagram`, `sơ đồ ${name}`);
+
 // names are the display names of code languages that differ from the name in the answer.
-const names = { json: "JSON", yaml: "YAML", html: "HTML", css: "CSS", sql: "SQL", go: "Go", rust: "Rust", javascript: "JavaScript", typescript: "TypeScript", python: "Python", java: "Java", math: t("formula (TeX)", "công thức (TeX)"), js: "JavaScript", ts: "TypeScript", py: "Python", sh: "Shell", bash: "Shell", yml: "YAML", mermaid: t("Mermaid diagram", "sơ đồ Mermaid") };
+const names = { json: "JSON", yaml: "YAML", html: "HTML", css: "CSS", sql: "SQL", go: "Go", rust: "Rust", javascript: "JavaScript", typescript: "TypeScript", python: "Python", java: "Java", math: t("formula (TeX)", "công thức (TeX)"), latex: "LaTeX", tex: "TeX", js: "JavaScript", ts: "TypeScript", py: "Python", sh: "Shell", bash: "Shell", yml: "YAML", mermaid: diagram("Mermaid"), dot: diagram("Graphviz"), graphviz: diagram("Graphviz"), plantuml: diagram("PlantUML"), puml: diagram("PlantUML") };
+
+// save lets the browser keep a text as a file.
+function save(text, name) {
+  const href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  el("a", { href, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(href), 10_000);
+}
 
 function dressCode(pre) {
   const code = pre.firstElementChild;
   const language = /(?:^| )language-(\S+)/.exec(code?.className ?? "")?.[1] ?? "";
-  const button = el("button", { type: "button", className: "plain small", "aria-label": t("Copy the code", "Sao chép mã"), on: { click: () => copy(pre.textContent.replace(/\n$/, ""), button) } }, t("Copy", "Sao chép"));
-  const box = el("div", { className: "listing" }, el("div", { className: "head" }, el("span", {}, names[language] ?? language), button));
+  const button = (words, label, click) => el("button", { type: "button", className: "plain small", "aria-label": label, on: { click: (event) => click(pre.textContent.replace(/\n$/, ""), event.currentTarget) } }, words);
+  const ending = diagrams[language];
+  const box = el("div", { className: "listing" }, el("div", { className: "head" }, el("span", {}, names[language] ?? language),
+    ending && button(t("Save", "Lưu"), t("Save the diagram as a file", "Lưu sơ đồ thành tệp"), (text) => save(`${text}\n`, `diagram.${ending}`)),
+    button(t("Copy", "Sao chép"), t("Copy the code", "Sao chép mã"), copy)));
   pre.tabIndex = 0;
   pre.replaceWith(box);
   box.append(pre);
@@ -52,13 +67,19 @@ function loadMath() {
   }).catch(() => waiting.forEach(({ code }) => keepSource(code)));
 }
 
+const slice = 8; // milliseconds of drawing at once
+
 // drawFormulas draws the formulas of box; ended means that no text of them follows.
 function drawFormulas(box, ended) {
+  const later = [];
+  const began = performance.now();
   for (const code of box.querySelectorAll("code.math, code.language-math")) {
     loadMath();
-    if (math) math.draw(code, ended, keepSource);
-    else waiting.push({ code, ended });
+    if (!math) waiting.push({ code, ended });
+    else if (performance.now() - began < slice) math.draw(code, ended, keepSource);
+    else later.push({ code, ended });
   }
+  if (later.length) math.drawSoon(later, keepSource);
 }
 
 // showProse sets the content of box to sanitised HTML, with the additions.
