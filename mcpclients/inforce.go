@@ -162,7 +162,7 @@ func (d *InForce) withheld(t definition, pinned bool) (why string, off bool) {
 
 // unpinned returns why a tool of a pinned server is pending approval, "" if it is not. d.mu is
 // held.
-func (d *InForce) unpinned(t definition) string {
+func (d *InForce) unpinned(t definition) (why string) {
 	pins, known := d.pins[t.Server]
 	if !known {
 		return ""

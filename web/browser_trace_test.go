@@ -34,7 +34,7 @@ func (s *tracedStore) Trace(_ context.Context, _, id string) (json.RawMessage, b
 }
 
 const (
-	calledReason   = "the model called it in round 1"
+	calledReason   = "the model called it"
 	offeredReason  = "offered, and the model did not call it"
 	withheldReason = "the assistant's tools do not include it"
 )
@@ -97,8 +97,10 @@ func tracedTurns() map[string]answer.Trace {
 	retried.TookMS, retried.Passes[1].StartMS, retried.Passes[0].Error = 184000, 90000, "the service answered 503"
 	retried.Passes[1].TookMS, retried.Steps = 94000, []answer.StepTrace{{Step: "answer", StartMS: 18, TookMS: 183900}}
 
-	refused := answer.Trace{TurnID: "refused", ConversationID: "c1", Assistant: "dental", Provider: "ollama", Started: created, TookMS: 40, Status: "refused", Tools: []answer.ToolTrace{},
-		Verdict: &answer.VerdictTrace{Verdict: subject.Verdict{By: "code", Reason: "phrases of another subject"}, TookMS: 0.3}, Done: &answer.Done{Refused: true}}
+	refused := answer.Trace{
+		TurnID: "refused", ConversationID: "c1", Assistant: "dental", Provider: "ollama", Started: created, TookMS: 40, Status: "refused", Tools: []answer.ToolTrace{},
+		Verdict: &answer.VerdictTrace{Verdict: subject.Verdict{By: "code", Reason: "clearly of another subject"}, TookMS: 0.3}, Done: &answer.Done{Refused: true},
+	}
 	failed := tracedTurn("failed")
 	failed.Status, failed.Error, failed.Answer, failed.Tools, failed.Passes[1].Error = "failed", "no answer from the service: connection refused", "", nil, "connection refused"
 	interrupted := tracedTurn("interrupted", late)

@@ -162,7 +162,7 @@ func TestPages_SayWhatToDo(t *testing.T) {
 		chromedp.Click("[role=alert] button"),
 		until(`document.querySelector(".fall")`),
 		// The host's own reasons are in the reader's language; names stay unchanged.
-		until(`document.body.textContent.includes("đã đưa cho mô hình, nhưng mô hình không gọi")`),
+		until(`document.body.textContent.includes("1 công cụ được đưa và không được gọi") && document.body.textContent.includes("1 công cụ không được đưa: nó không thuộc các công cụ của trợ lý")`),
 		until(`document.body.textContent.includes('"implant" chỉ có thể thuộc chủ đề')`),
 		chromedp.Navigate(ts.URL+"/tools"),
 		until(`document.querySelectorAll(".tool").length === 4`),

@@ -120,13 +120,13 @@ func fullTools() []schemas.Tool {
 
 // turnTrace is the trace of a turn that called one tool twice, once without success.
 const turnTrace = `{"turn_id":"t1","conversation_id":"c1","assistant":"dental","provider":"ollama","model":"qwen2.5:7b-instruct",
-"route":"llm.provider lists it first, and it answers","started":"2026-05-04T03:02:01Z","took_ms":4210,"status":"done","language":"en",
+"route":"it answers and has the configured model","started":"2026-05-04T03:02:01Z","took_ms":4210,"status":"done","language":"en",
 "question":"Does my grandmother's implant need another check this year?","question_sha256":"9f86","answer":"Yes: the last check was **14 months ago**, so one is due.","commentary":["Let me look for her."],
 "verdict":{"pass":true,"sure":true,"by":"code","reason":"\"implant\" can only belong to the topic","score":4.2,"took_ms":0.4},
 "memory":"6 messages and a summary were recalled",
 "steps":[{"step":"guardrail","start_ms":1,"took_ms":0.4},{"step":"memory","start_ms":1,"took_ms":12},{"step":"search","start_ms":14,"took_ms":2},{"step":"answer","start_ms":16,"took_ms":4150},{"step":"save","start_ms":4170,"took_ms":38}],
 "tools":[
- {"name":"family__search_family","offered":true,"reason":"the model called it in round 1 and 2","calls":[
+ {"name":"family__search_family","offered":true,"reason":"the model called it","calls":[
   {"id":"k1","at":"2026-05-04T03:02:02.100Z","server":"family","tool":"search_family","arguments":"{\"query\":\"\"}","status":"invalid_arguments","output":"query: want at least one character","took_ms":1},
   {"id":"k2","at":"2026-05-04T03:02:03.400Z","server":"family","tool":"search_family","arguments":"{\"query\":\"grandmother\",\"limit\":5}","status":"ok","output":"{\"members\":[{\"id\":\"m7\",\"name\":\"Lê Thị Hoa\",\"last_check\":\"2025-03-01\"}]}","took_ms":420}]},
  {"name":"family__get_family_details","offered":true,"reason":"offered, and the model did not call it"},

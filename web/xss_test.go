@@ -131,6 +131,7 @@ func surfaces(t *testing.T, all []string) []surface {
 		})()`, len(all)},
 		{"trace", "/turn?id=t1", `(async () => {
 			for (let i = 0; i < 500 && !document.querySelector(".pass"); i++) await new Promise((next) => setTimeout(next, 10));
+			for (const d of document.querySelectorAll("details")) d.open = true;
 			return document.querySelectorAll(".pass").length === ` + fmt.Sprint(len(all)) + `;
 		})()`, len(all)},
 		{"document", "/knowledge/handbook/x#here", `(async () => {

@@ -155,8 +155,9 @@ func easedBefore(after error) eased {
 	return e.eased
 }
 
-// ease returns what the next try does without, and why; nothing if the refusal is about none of it.
-func (b *body) ease(said string) (next eased, why string) {
+// ease returns what the next try does without, and for the log what it changes; nothing if the refusal is about none
+// of it.
+func (b *body) ease(said string) (next eased, change string) {
 	said = strings.ToLower(said)
 	next = b.eased
 	room := roomIn(said)

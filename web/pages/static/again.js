@@ -75,7 +75,7 @@ export function comparison(before, now) {
     [t("Outcome", "Kết quả"), (x) => statuses[x.status]?.[1] ?? x.status],
     [t("Tools called", "Công cụ đã gọi"), (x) => calledText(x) || t("none", "không có")],
     [t("Time", "Thời gian"), (x) => [x.took_ms && duration(x.took_ms), timesOf(x)].filter(Boolean).join(": ")],
-    [t("Tokens", "Token"), (x) => (x.done ? tokens(x.done.usage) : "")],
+    [t("Tokens", "Token"), (x) => tokens(x.done?.usage)],
     [t("Answer", "Trả lời"), (x) => x.answer || t("none", "không có")],
   ].map(([name, of]) => [name, of(before), of(now)]).filter(([, a, b]) => a || b);
   const cell = (text, differs) => el("div", { className: `compared${differs ? " differs" : ""}` }, text || "–");

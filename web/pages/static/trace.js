@@ -37,8 +37,9 @@ export const untracedText = (trace) => [
 ].filter(Boolean).join(" ");
 
 // tokens returns a text with the numbers of input tokens, of cached input tokens and of output
-// tokens, and with what they cost if that is known.
+// tokens, and with what they cost if that is known; "" without any.
 export function tokens(usage) {
+  if (!usage?.total_tokens) return "";
   const [input, output, cached] = ["prompt_tokens", "completion_tokens", "cached_tokens"].map((name) => number(usage?.[name] ?? 0));
   const cacheText = usage?.cached_tokens ? t(` (${cached} from the cache)`, ` (${cached} từ bộ nhớ đệm)`) : "";
   const cost = usage?.cost ? t(`, cost ${usage.cost}`, `, chi phí ${usage.cost}`) : "";
@@ -75,11 +76,10 @@ export function summary(trace, actions, isBrief = false) {
     trace.untraced ? note(untracedText(trace)) : "",
     facts([
       [t("Model", "Mô hình"), modelOf(trace)],
-      [t("Chosen because", "Được chọn vì"), reason(trace.route)],
-      [t("Assistant", "Trợ lý"), trace.assistant],
+      ...isBrief ? [] : [[t("Chosen because", "Được chọn vì"), reason(trace.route)], [t("Assistant", "Trợ lý"), trace.assistant]],
       [t("Guardrail", "Kiểm tra"), trace.verdict && `${trace.verdict.pass ? t("passed", "cho qua") : t("refused", "từ chối")}: ${reason(trace.verdict.reason)}`],
       [t("Time", "Thời gian"), timesOf(trace)],
-      [t("Tokens", "Token"), trace.done ? tokens(trace.done.usage) : ""],
+      [t("Tokens", "Token"), tokens(trace.done?.usage)],
       ...isBrief ? [] : [
         [t("When", "Lúc"), when(trace.started)],
         [t("Language", "Ngôn ngữ"), trace.language || trace.done?.language],
@@ -102,6 +102,7 @@ function whyTools(trace, without) {
   const offered = all.filter((tool) => tool.offered && !tool.calls?.length);
   const withheld = Map.groupBy(all.filter((tool) => !tool.offered && !tool.calls?.length), (tool) => tool.reason);
   const none = trace.status === "refused" ? t("The question was refused before any tool was offered.", "Câu hỏi bị từ chối trước khi đưa công cụ nào.")
+    : trace.verdict?.by === "emergency" ? t("The turn answers an emergency, so the assistant’s own text comes before any tool.", "Lượt này trả lời một tình trạng khẩn cấp, nên lời dặn của trợ lý có trước mọi công cụ.")
     : all.length ? t("No tool was called.", "Không công cụ nào được gọi.")
       : t("No tool was there for this turn. Attach a server, or let the assistant use its tools.", "Lượt này không có công cụ nào. Hãy gắn máy chủ, hoặc cho trợ lý dùng công cụ.");
   return section(t("Which tools were called, and why", "Công cụ nào được gọi, và vì sao"),
@@ -123,8 +124,7 @@ const shownText = (tool) => (tool.shown ? el("p", { className: "quiet" }, t("sho
 
 function calledCard(tool, began, without) {
   return el("article", { className: "card why", "data-kind": "called" },
-    el("div", { className: "row" }, el("h3", {}, ...nameOf(tool.name)), without(tool.name)),
-    el("p", { className: "because" }, reason(tool.reason)),
+    el("div", { className: "row" }, el("h3", {}, ...nameOf(tool.name)), el("span", { className: "because" }, reason(tool.reason)), without(tool.name)),
     shownText(tool),
     el("ol", {}, tool.calls.map((call) => el("li", {}, callDetails(call, began)))));
 }
@@ -260,7 +260,7 @@ function model(trace) {
       facts([
         [t("First output", "Đầu ra đầu tiên"), p.first_output_ms ? duration(p.first_output_ms) : ""],
         [t("Tools offered", "Công cụ được đưa"), number(p.tools_offered)],
-        [t("Tokens", "Token"), p.usage?.total_tokens ? tokens(p.usage) : ""],
+        [t("Tokens", "Token"), tokens(p.usage)],
         [t("Ended with", "Kết thúc vì"), p.finish_reason],
       ]),
       p.error ? note(p.error, "bad") : "",
