@@ -145,8 +145,8 @@ func TestChat_WaitsForPipe(t *testing.T) {
 	}
 }
 
-// TestSession_Habits: the session shows at once which model answers and which server failed. A
-// slash shows a menu, a misspelt command gets a suggestion, and Esc stops the answer.
+// TestSession_Habits: the session shows at once which model answers and which server failed, in three
+// lines. A slash shows a menu, a misspelt command gets a suggestion, and Esc stops the answer.
 func TestSession_Habits(t *testing.T) {
 	t.Parallel()
 	model := startModel(t, models.Config{Tool: "none", Tokens: 4000, LineEvery: 5, Interval: 10 * time.Millisecond})
@@ -155,8 +155,8 @@ func TestSession_Habits(t *testing.T) {
 	p.see("model ")
 	p.see("server gone failed")
 	p.keys("/")
-	p.see("/help /tools /servers")
-	p.keys("asistant\r")
+	p.see("/help       this list")
+	p.keys("toolz\r")
 	p.see("do you mean")
 	p.keys("Count\r")
 	p.see("tok20\r\n")

@@ -26,9 +26,9 @@ type look struct {
 func (n Notice) look() look {
 	switch n {
 	case Emergency:
-		return look{in: alarm, sign: "!!", bar: "┃ ", line: "━", top: "┏", bottom: "┗"}
+		return look{in: alarm, sign: "!!", bar: "┃", line: "━", top: "┏", bottom: "┗"}
 	case Approval:
-		return look{in: "1;33", sign: "?", bar: "│ ", line: "─", top: "┌", bottom: "└"}
+		return look{in: "1;33", sign: "?", bar: "│", line: "─", top: "┌", bottom: "└"}
 	case Warning:
 		return look{in: "33", sign: "!"}
 	case Failure:
@@ -60,7 +60,7 @@ func (n Notice) Rows(label, text string, columns int) []string {
 	rows := []string{edge.on(l.top+l.line) + l.in.on(head) + edge.on(strings.Repeat(l.line, max(wide-2-Width(head), 0)))}
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
 		for _, row := range wrap([]span{{line, plain}}, wide-2) {
-			rows = append(rows, strings.TrimRight(edge.on(l.bar)+row, " "))
+			rows = append(rows, strings.TrimRight(edge.on(l.bar)+" "+row, " "))
 		}
 	}
 	return append(rows, edge.on(l.bottom+strings.Repeat(l.line, wide-1)))
