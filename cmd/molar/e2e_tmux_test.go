@@ -168,7 +168,7 @@ func TestSession_MenuWhileAnswering(t *testing.T) {
 	m.do("send-keys", "Down")
 	m.do("send-keys", "Down")
 	m.screen("\n  /help", "\n› /servers")
-	m.do("resize-window", "-x", "46", "-y", "30")
+	m.do("resize-window", "-x", "80", "-y", "30")
 	m.screen("› /servers")
 	m.do("send-keys", "-l", "re")
 	m.screen("\n> /re\n› /resume", "/retry")

@@ -71,7 +71,7 @@ func (s *session) run(ctx context.Context, asked Question) error {
 	s.log.news() // what came before is not about this turn
 	err := s.follow(turnCtx, cancel, happenings, v)
 	v.pause()
-	if n := s.log.news(); n > 0 {
+	if n := s.log.news(); n > 0 && !v.warned {
 		s.lines(text.Counted(n, "warning")+" in the log; /log shows it", terminal.Dim)
 	}
 	if errors.Is(turnCtx.Err(), context.DeadlineExceeded) {

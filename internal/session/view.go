@@ -28,6 +28,7 @@ type turnView struct {
 	waits     bool                 // servers were still starting when the turn began
 	answered  bool                 // a part of the answer is on the screen
 	open      bool                 // the Markdown is not closed
+	warned    bool                 // the turn had a warning, of which the log tells too
 }
 
 func (v *turnView) event(e answer.Event) error {
@@ -56,6 +57,7 @@ func (v *turnView) event(e answer.Event) error {
 	case answer.KindToolResult:
 		v.result(e)
 	case answer.KindWarning:
+		v.warned = true
 		if v.s.reported[e.Text] {
 			break
 		}

@@ -209,9 +209,10 @@ func pieces(line []span, columns int) []string {
 	used := 0
 	for _, s := range line {
 		text := strings.ReplaceAll(s.text, "\t", "    ")
-		start := 0
+		start, before := 0, rune(0)
 		for i, c := range text {
-			if width := runeWidth(c); used > 0 && used+width > max(columns, 1) {
+			width := stepWidth(before, c)
+			if before = c; used > 0 && used+width > max(columns, 1) {
 				b.WriteString(s.style.on(text[start:i]))
 				all = append(all, b.String())
 				b.Reset()

@@ -32,15 +32,17 @@ type wrapper struct {
 	length  int    // the word's columns
 	space   bool   // a space separates line and word
 	spaced  style
+	before  rune // the character of the word that came last
 }
 
 func (w *wrapper) rune(r rune, in style) {
 	if r == ' ' || r == '\t' || r == '\n' {
 		w.flushWord()
-		w.space, w.spaced = w.used > 0, in
+		w.space, w.spaced, w.before = w.used > 0, in, r
 		return
 	}
-	n := runeWidth(r)
+	n := stepWidth(w.before, r)
+	w.before = r
 	if w.length+n > w.columns { // a word longer than the line is cut
 		w.flushWord()
 	}
