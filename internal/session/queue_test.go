@@ -14,8 +14,11 @@ func TestSession_Queue(t *testing.T) {
 	s := quietSession(&screen)
 	long := strings.Repeat("a line\n", 30)
 	for _, key := range []terminal.Key{
-		{Text: "see "}, {Code: terminal.KeyPaste, Text: long}, {Code: terminal.KeyEnter},
-		{Text: "then"}, {Code: terminal.KeyEnter},
+		{Text: "see "},
+		{Code: terminal.KeyPaste, Text: long},
+		{Code: terminal.KeyEnter},
+		{Text: "then"},
+		{Code: terminal.KeyEnter},
 		{Text: "not yet"},
 	} {
 		s.typeAhead(key)
