@@ -178,10 +178,10 @@ func coloured(reader *markdown.Code, lines []string, columns int) []string {
 	for _, line := range lines {
 		var spans []span
 		for _, part := range reader.Line(line) {
-			spans = append(spans, span{part.Text, codeStyles[part.Kind]})
+			spans = append(spans, span{text: part.Text, style: codeStyles[part.Kind]})
 		}
 		if !reader.Known() {
-			spans = []span{{line, code}}
+			spans = []span{{text: line, style: code}}
 		}
 		for _, piece := range pieces(spans, columns-2) {
 			if piece != "" {
@@ -197,7 +197,7 @@ func coloured(reader *markdown.Code, lines []string, columns int) []string {
 func uncoloured(lines []string, columns int) []string {
 	var all []string
 	for _, line := range lines {
-		all = append(all, pieces([]span{{line, plain}}, columns)...)
+		all = append(all, pieces([]span{{text: line, style: plain}}, columns)...)
 	}
 	return all
 }

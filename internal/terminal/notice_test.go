@@ -18,7 +18,7 @@ func TestNotice(t *testing.T) {
 		label, text string
 		want        string
 	}{
-		"emergency": {terminal.Emergency, "EMERGENCY / KHẨN CẤP", "Call 115 now." + evil + "\n\nStay with the person until help comes.", `
+		"emergency": {terminal.Emergency, "EMERGENCY / KHẨN CẤP", "**Call 115 now.**" + evil + "\n\nStay with the person until help comes.", `
 ┏━ !! EMERGENCY / KHẨN CẤP ━━━━━━━━━━━━
 ┃ Call 115 now.
 ┃
