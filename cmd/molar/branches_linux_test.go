@@ -137,7 +137,7 @@ func TestSession_AssistantAndRetry(t *testing.T) {
 	p.see("continue with: molar chat --config " + config + " --resume chat_x")
 	p.exit(cli.OK)
 	p = sitDown(t, env, "chat", "--config", config, "--continue")
-	p.see("assistant other;")
+	p.see("assistant other,")
 	p.keys("And now?\r")
 	p.see("[ollama")
 	p.keys("/clear\r/resume\r")

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"molar/internal/terminal"
 	"molar/internal/testkit/models"
@@ -149,4 +150,49 @@ func TestSession_TwoAtOnce(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestSession_MenuWhileAnswering: the menu is used with the arrow keys while an answer streams above it,
+// in a window that changes its size, and leaves nothing in the answer. What is submitted meanwhile runs
+// after it.
+func TestSession_MenuWhileAnswering(t *testing.T) {
+	long(t, "an answer streams for ten seconds")
+	t.Parallel()
+	model := startModel(t, models.Config{Tool: "none", Tokens: 500, Interval: 20 * time.Millisecond})
+	m := startTmux(t, homeEnv(t, model), 60, "chat", "--config", plainConfig(t, ""))
+	m.screen("\n>")
+	m.types("Count")
+	m.screen("tok5")
+	m.do("send-keys", "-l", "/")
+	m.screen("\n> /\n› /help", "… ", " more\n")
+	m.do("send-keys", "Down")
+	m.do("send-keys", "Down")
+	m.screen("\n  /help", "\n› /servers")
+	m.do("resize-window", "-x", "80", "-y", "30")
+	m.screen("› /servers")
+	m.do("send-keys", "-l", "re")
+	m.screen("\n> /re\n› /resume", "/retry")
+	m.do("send-keys", "Escape")
+	eventually(t, "no menu", func() bool { return !strings.Contains(m.do("capture-pane", "-p"), "/resume") })
+	if shown := m.screen("\n> /re\n"); strings.Contains(shown, "[ollama") || strings.Contains(shown, "stopped") {
+		t.Errorf("Escape closes the menu, and nothing else:\n%s", shown)
+	}
+	m.do("send-keys", "C-u")
+	m.types("/too")
+	m.screen("then: /tools")
+	m.screen("tok500", "[ollama", "\n> /tools\n")
+	shown := m.do("capture-pane", "-p", "-S", "-100")
+	_, answer, _ := strings.Cut(shown, "> Count\n")
+	answer, _, _ = strings.Cut(answer, "\n[ollama")
+	words := strings.Fields(answer)
+	for i, word := range words {
+		if want := fmt.Sprintf("tok%d", i+1); word != want {
+			t.Fatalf("the answer has %q, not %q:\n%s", word, want, shown)
+		}
+	}
+	if len(words) != 500 {
+		t.Errorf("%d words:\n%s", len(words), shown)
+	}
+	m.do("send-keys", "C-d")
+	m.screen("ended with 0")
 }

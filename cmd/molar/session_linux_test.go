@@ -145,8 +145,8 @@ func TestChat_WaitsForPipe(t *testing.T) {
 	}
 }
 
-// TestSession_Habits: the session shows at once which model answers and which server failed. A
-// slash shows a menu, a misspelt command gets a suggestion, and Esc stops the answer.
+// TestSession_Habits: the session shows at once which model answers and which server failed, in three
+// lines. A slash shows a menu, a misspelt command gets a suggestion, and Esc stops the answer.
 func TestSession_Habits(t *testing.T) {
 	t.Parallel()
 	model := startModel(t, models.Config{Tool: "none", Tokens: 4000, LineEvery: 5, Interval: 10 * time.Millisecond})
@@ -155,14 +155,54 @@ func TestSession_Habits(t *testing.T) {
 	p.see("model ")
 	p.see("server gone failed")
 	p.keys("/")
-	p.see("/help /tools /servers")
-	p.keys("asistant\r")
+	p.see("/help       this list")
+	p.keys("toolz\r")
 	p.see("do you mean")
 	p.keys("Count\r")
 	p.see("tok20\r\n")
 	before := p.screen.String()
 	p.keys("\x1b")
 	p.seeAfter(before, "stopped; what ") // was answered is kept, or what of it is stored where that takes long
+	p.keys("\x04")
+	p.exit(cli.OK)
+}
+
+// TestSession_LogIsApart: neither the host's log nor what a server writes to its standard error stands
+// between an answer or over the prompt; /log shows both.
+func TestSession_LogIsApart(t *testing.T) {
+	long(t, "a dead service is asked again, with waits")
+	t.Parallel()
+	gemini, _ := dead(t)
+	model := startModel(t, models.Config{Tool: "none", Tokens: 40, Interval: 20 * time.Millisecond})
+	env := homeEnv(t, model)
+	env["GEMINI_API_KEY"] = geminiKey
+	config := writeFile(t, "molar.yaml", `
+default: plain
+llm: {gemini: {base_url: "`+gemini+`"}}
+assistants:
+  plain: {description: x, tools: ["*__*"]}
+memory: {store: ./molar.db}
+mcpServers:
+  loud: {command: `+testkit.Build(t, "molar/internal/testkit/badmcp")+`, args: [-pour, stderr, -every, 20ms]}
+`)
+	p := sitDown(t, env, "chat", "--config", config)
+	p.see(" tools") // ready at the beginning, or soon after
+	before := p.screen.String()
+	p.keys("Count\r")
+	p.seeAfter(before, "[ollama")
+	shown := p.screen.String()
+	// That another model answers is said in a notice, so that the log is not pointed to.
+	for _, log := range []string{"level=", "xxxxx", "/log"} {
+		if strings.Contains(shown, log) {
+			t.Errorf("%q stands in the session", log)
+		}
+	}
+	if !strings.Contains(shown, "! warning: \x1b[0mollama answers instead") || !strings.Contains(strings.ReplaceAll(shown, "\r\n", " "), "tok39 tok40 ") {
+		t.Errorf("the answer, or who gave it, is not whole")
+	}
+	p.keys("/log\r")
+	p.see("another provider is asked")
+	p.see("loud:\x1b[0m\r\n\x1b[2m  xxxxx")
 	p.keys("\x04")
 	p.exit(cli.OK)
 }

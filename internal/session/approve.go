@@ -59,10 +59,7 @@ func (s *session) approve(ctx context.Context, a approvalAsk) bool {
 		a.answer <- agent.Decision{Allowed: true} // a concurrent call was allowed meanwhile
 		return true
 	}
-	columns, _ := s.size()
-	for _, row := range terminal.Approval.Rows("May this run?", strings.Join(approvalLines(a.ask), "\n"), columns) {
-		s.say("%s", row)
-	}
+	s.notice(terminal.Approval, "May this run?", strings.TrimPrefix(strings.Join(approvalLines(a.ask), "\n"), "? "))
 	for {
 		if !s.quiet(ctx) {
 			return false

@@ -101,6 +101,13 @@ func (s *session) keep(f finding) {
 	s.found[f.key] = f.all
 }
 
+// keepAndShow stores what was found, and shows it below an answer.
+func (s *session) keepAndShow(f finding) error {
+	s.keep(f)
+	s.editor.Key(terminal.Key{Code: terminal.KeyNone})
+	return s.editor.Together(s.editor.Paint)
+}
+
 func spaced(word string, more bool) string {
 	if more {
 		return word + " "

@@ -161,7 +161,7 @@ func (s *session) introduce(ctx context.Context) {
 	} else {
 		model = ", model " + route.Model + " (" + route.Provider.Name() + ")"
 	}
-	s.lines("assistant "+s.assistant()+model+". / lists the commands, Ctrl-D ends.", terminal.Dim)
+	s.lines("assistant "+s.assistant()+model+"; / lists the commands", terminal.Dim)
 	var ready, failed []string
 	for _, status := range s.h.MCP.Status() {
 		switch {
@@ -294,8 +294,8 @@ func (s *session) readLine(ctx context.Context, prompt string) (string, error) {
 		return s.next()
 	}
 	for {
-		if !s.aside {
-			s.between()
+		if len(s.starting) > 0 && !s.aside {
+			s.tellReady()
 		}
 		if len(s.keys) == 0 {
 			if err := s.editor.Paint(); err != nil {
@@ -358,20 +358,25 @@ func (s *session) typeAhead(key terminal.Key) {
 	case terminal.Submitted:
 		if len(s.queue) < maxQueue {
 			s.queue = append(s.queue, typedLine{draft: s.editor.PutAside()})
+			s.editor.SetStatus(s.waiting())
 		}
 	case terminal.Ended:
 		s.queue = append(s.queue, typedLine{ended: true})
 	}
 }
 
-// between says what is worth to be said between two turns.
-func (s *session) between() {
-	if len(s.starting) > 0 {
-		s.tellReady()
+// waiting names the lines that are queued, for the status line.
+func (s *session) waiting() string {
+	var lines []string
+	for _, line := range s.queue {
+		if !line.ended {
+			lines = append(lines, flat(line.draft.String()))
+		}
 	}
-	if n := s.log.news(); n > 0 {
-		s.lines(text.Counted(n, "warning")+" in the log; /log shows it", terminal.Dim)
+	if len(lines) == 0 {
+		return ""
 	}
+	return "  then: " + strings.Join(lines, " | ")
 }
 
 // readyEvery is how often the session looks whether servers that start are ready.

@@ -10,6 +10,7 @@ import (
 	"molar/agent"
 	"molar/agent/answer"
 	"molar/internal/terminal"
+	"molar/internal/text"
 )
 
 const (
@@ -27,8 +28,8 @@ type turnEvent struct {
 }
 
 // ask runs a turn and shows it.
-func (s *session) ask(ctx context.Context, text string) error {
-	asked, err := Question{Prompt: text, Pasted: s.pasted, Attached: s.files}.WithFiles()
+func (s *session) ask(ctx context.Context, prompt string) error {
+	asked, err := Question{Prompt: prompt, Pasted: s.pasted, Attached: s.files}.WithFiles()
 	s.files = nil
 	if err != nil {
 		return err
@@ -67,8 +68,12 @@ func (s *session) run(ctx context.Context, asked Question) error {
 	v := &turnView{s: s, began: time.Now(), running: map[string]time.Time{}}
 	s.editor.SetPrompt(promptMark)
 	s.editor.SetBusy(true)
+	s.log.news() // what came before is not about this turn
 	err := s.follow(turnCtx, cancel, happenings, v)
 	v.pause()
+	if n := s.log.news(); n > 0 && !v.warned {
+		s.lines(text.Counted(n, "warning")+" in the log; /log shows it", terminal.Dim)
+	}
 	if errors.Is(turnCtx.Err(), context.DeadlineExceeded) {
 		return context.Cause(turnCtx)
 	}
@@ -120,9 +125,7 @@ func (s *session) follow(ctx context.Context, cancel func(), happenings <-chan t
 				}
 			}
 		case f := <-s.finds:
-			s.keep(f)
-			s.editor.Key(terminal.Key{Code: terminal.KeyNone})
-			if err := s.editor.Together(s.editor.Paint); err != nil {
+			if err := s.keepAndShow(f); err != nil {
 				return err
 			}
 		case ask := <-s.asks:
@@ -171,10 +174,10 @@ func (v *turnView) stop(cancel func()) <-chan time.Time {
 
 // stopped shows what is stored of a stopped turn, which may be unknown yet.
 func (v *turnView) stopped(kept agent.StoredPart) {
-	text := map[agent.StoredPart]string{
+	said := map[agent.StoredPart]string{
 		agent.StoredAnswer:   "stopped; what was answered is kept as interrupted",
 		agent.StoredQuestion: "stopped; the question is kept",
 		agent.StoredNothing:  "stopped; nothing of this turn is kept",
 	}[kept]
-	v.s.say("%s", terminal.Dim(cmp.Or(text, "stopped; what is stored of this turn is kept as interrupted")))
+	v.s.say("%s", terminal.Dim(cmp.Or(said, "stopped; what is stored of this turn is kept as interrupted")))
 }

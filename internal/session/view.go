@@ -28,6 +28,7 @@ type turnView struct {
 	waits     bool                 // servers were still starting when the turn began
 	answered  bool                 // a part of the answer is on the screen
 	open      bool                 // the Markdown is not closed
+	warned    bool                 // the turn had a warning, of which the log tells too
 }
 
 func (v *turnView) event(e answer.Event) error {
@@ -56,6 +57,7 @@ func (v *turnView) event(e answer.Event) error {
 	case answer.KindToolResult:
 		v.result(e)
 	case answer.KindWarning:
+		v.warned = true
 		if v.s.reported[e.Text] {
 			break
 		}
@@ -209,14 +211,14 @@ func (v *turnView) show() {
 		what += ": " + v.detail
 	}
 	line := fmt.Sprintf("  %.0f s, Ctrl-C stops: %s", time.Since(since).Seconds(), what)
-	if n := len(v.s.queue); n > 0 {
-		line += "; asked next: " + flat(v.s.queue[0].draft.String())
+	if next := v.s.waiting(); next != "" {
+		line += ";" + next
 	}
 	v.s.editor.SetStatus(line)
 }
 
-// hide removes the status line.
-func (v *turnView) hide() { v.s.editor.SetStatus("") }
+// hide leaves in the status line only what waits for the end of the turn.
+func (v *turnView) hide() { v.s.editor.SetStatus(v.s.waiting()) }
 
 // flat returns foreign text on one line, shortened, without control sequences.
 func flat(text string) string {

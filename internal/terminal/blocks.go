@@ -178,10 +178,10 @@ func coloured(reader *markdown.Code, lines []string, columns int) []string {
 	for _, line := range lines {
 		var spans []span
 		for _, part := range reader.Line(line) {
-			spans = append(spans, span{part.Text, codeStyles[part.Kind]})
+			spans = append(spans, span{text: part.Text, style: codeStyles[part.Kind]})
 		}
 		if !reader.Known() {
-			spans = []span{{line, code}}
+			spans = []span{{text: line, style: code}}
 		}
 		for _, piece := range pieces(spans, columns-2) {
 			if piece != "" {
@@ -197,7 +197,7 @@ func coloured(reader *markdown.Code, lines []string, columns int) []string {
 func uncoloured(lines []string, columns int) []string {
 	var all []string
 	for _, line := range lines {
-		all = append(all, pieces([]span{{line, plain}}, columns)...)
+		all = append(all, pieces([]span{{text: line, style: plain}}, columns)...)
 	}
 	return all
 }
@@ -209,9 +209,10 @@ func pieces(line []span, columns int) []string {
 	used := 0
 	for _, s := range line {
 		text := strings.ReplaceAll(s.text, "\t", "    ")
-		start := 0
+		start, before := 0, rune(0)
 		for i, c := range text {
-			if width := runeWidth(c); used > 0 && used+width > max(columns, 1) {
+			width := stepWidth(before, c)
+			if before = c; used > 0 && used+width > max(columns, 1) {
 				b.WriteString(s.style.on(text[start:i]))
 				all = append(all, b.String())
 				b.Reset()

@@ -87,7 +87,7 @@ func (c *Console) Close() error {
 	return errors.Join(err, term.Restore(int(c.in.Fd()), c.was))
 }
 
-// Plain returns a writer that leaves out styles (SGR). Each write must hold whole
+// Plain returns a writer that leaves out styles (SGR) and links (OSC 8). Each write must hold whole
 // sequences.
 func Plain(w io.Writer) io.Writer { return plainWriter{w} }
 
@@ -96,10 +96,15 @@ type plainWriter struct{ w io.Writer }
 func (p plainWriter) Write(text []byte) (int, error) {
 	kept := make([]byte, 0, len(text))
 	for rest := text; len(rest) > 0; {
-		at := bytes.Index(rest, []byte("\x1b["))
-		if at < 0 {
+		at := bytes.IndexByte(rest, escape)
+		if at < 0 || at+1 == len(rest) {
 			kept = append(kept, rest...)
 			break
+		}
+		if bytes.HasPrefix(rest[at:], []byte(linkBegin)) {
+			kept = append(kept, rest[:at]...)
+			_, rest, _ = bytes.Cut(rest[at+len(linkBegin):], []byte(linkEnd))
+			continue
 		}
 		end := at + 2
 		for end < len(rest) && (rest[end] == ';' || rest[end] >= '0' && rest[end] <= '9') {
@@ -131,5 +136,5 @@ func Alarm(text string) string { return alarm.on(text) }
 func Wrap(line string, columns int) []string {
 	text := strings.TrimLeft(line, " ")
 	indent := line[:min(len(line)-len(text), max(columns/2, 0))]
-	return prefixed(wrap([]span{{text, plain}}, max(columns-1-len(indent), 1)), indent, indent)
+	return prefixed(wrap([]span{{text: text}}, max(columns-1-len(indent), 1)), indent, indent)
 }

@@ -132,8 +132,10 @@ func commands(before string) terminal.Proposals {
 	switch word := before[start:]; {
 	case strings.HasPrefix(word, "/") && start == 0:
 		return terminal.Proposals{All: []terminal.Proposal{
-			{Text: "/help", Note: "lists all", Whole: true}, {Text: "/resume", Note: "an earlier one", Whole: true},
-			{Text: "/rescue", Whole: true}, {Text: "/model ", Note: "Mô hình 漢字漢字漢字漢字"},
+			{Text: "/help", Note: "lists all", Whole: true},
+			{Text: "/resume", Note: "an earlier one", Whole: true},
+			{Text: "/rescue", Whole: true},
+			{Text: "/model ", Note: "Mô hình 漢字漢字漢字漢字"},
 		}}
 	case before == "/model "+word:
 		return terminal.Proposals{Start: start, Free: true, All: []terminal.Proposal{{Text: "qwen", Whole: true}, {Text: "llama", Whole: true}}}

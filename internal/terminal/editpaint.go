@@ -71,6 +71,7 @@ func (e *Editor) emit(text string) error {
 
 // columnAfter returns the cursor's column after a text.
 func columnAfter(text string, column int) int {
+	before := rune(0)
 	for text != "" {
 		if rest, found := strings.CutPrefix(text, "\x1b]"); found {
 			text = rest[controlString(rest):]
@@ -90,9 +91,9 @@ func columnAfter(text string, column int) int {
 		case r == '\r':
 			column = 0
 		case r >= ' ':
-			column += runeWidth(r)
+			column += stepWidth(before, r)
 		}
-		text = text[size:]
+		text, before = text[size:], r
 	}
 	return column
 }
@@ -220,8 +221,10 @@ func (e *Editor) layout(columns int) (lines []string, row, column int) {
 		line.WriteString(next)
 		used = Width(next)
 	}
+	before := rune(0)
 	for i, r := range e.text {
-		shown, width := string(r), runeWidth(r)
+		shown, width := string(r), stepWidth(before, r)
+		before = r
 		if r == '\t' {
 			shown, width = " ", 1
 		}

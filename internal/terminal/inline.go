@@ -54,6 +54,32 @@ func (s style) on(text string) string {
 type span struct {
 	text  string
 	style style
+	link  string // the address that it leads to; empty for none
+}
+
+// Marks of a link (OSC 8): its address follows the first one, and the second one ends it and the text.
+const (
+	linkBegin = "\x1b]8;;"
+	linkEnd   = "\x1b\\"
+)
+
+// written returns the text with its style and its link.
+func (s span) written() string {
+	if s.link == "" {
+		return s.style.on(s.text)
+	}
+	return linkBegin + s.link + linkEnd + s.style.on(s.text) + linkBegin + linkEnd
+}
+
+// linked makes a text that shows an address lead to it, even where it is broken into lines.
+func linked(address string, in style) span {
+	s := span{text: address, style: in}
+	scheme, _, _ := strings.Cut(address, ":")
+	strange := func(r rune) bool { return r <= ' ' || r >= 0x7f }
+	if (scheme == "http" || scheme == "https") && !strings.ContainsFunc(address, strange) {
+		s.link = address
+	}
+	return s
 }
 
 // inlines flattens the inline children of a node.
@@ -68,13 +94,13 @@ func inlines(n ast.Node, source []byte, in style) []span {
 func inline(n ast.Node, source []byte, in style) []span {
 	switch n := n.(type) {
 	case *ast.Text:
-		spans := []span{{string(n.Segment.Value(source)), in}}
+		spans := []span{{text: string(n.Segment.Value(source)), style: in}}
 		if n.HardLineBreak() || n.SoftLineBreak() { // the writer of a chat means the line end
-			return append(spans, span{"\n", plain})
+			return append(spans, span{text: "\n", style: plain})
 		}
 		return spans
 	case *ast.String:
-		return []span{{string(n.Value), in}}
+		return []span{{text: string(n.Value), style: in}}
 	case *ast.CodeSpan:
 		return inlines(n, source, in.and(code))
 	case *ast.Emphasis:
@@ -85,22 +111,22 @@ func inline(n ast.Node, source []byte, in style) []span {
 	case *extension.Strikethrough:
 		return inlines(n, source, in.and(struck))
 	case *markdown.Math:
-		return []span{{n.Source, in.and(code)}}
+		return []span{{text: n.Source, style: in.and(code)}}
 	case *markdown.FootnoteMark:
-		return []span{{"[" + n.Label + "]", in.and(dim)}}
+		return []span{{text: "[" + n.Label + "]", style: in.and(dim)}}
 	case *extension.TaskCheckBox:
 		if n.IsChecked {
-			return []span{{"[x] ", in}}
+			return []span{{text: "[x] ", style: in}}
 		}
-		return []span{{"[ ] ", in}}
+		return []span{{text: "[ ] ", style: in}}
 	case *ast.Link:
 		return link(inlines(n, source, in.and(underline)), string(n.Destination), in)
 	case *ast.AutoLink:
-		return []span{{string(n.URL(source)), in.and(underline)}}
+		return []span{linked(string(n.URL(source)), in.and(underline))}
 	case *ast.Image:
 		return image(n, source, in)
 	case *ast.RawHTML:
-		return []span{{rawHTML(n, source), in}}
+		return []span{{text: rawHTML(n, source), style: in}}
 	}
 	return inlines(n, source, in)
 }
@@ -110,7 +136,8 @@ func link(text []span, address string, in style) []span {
 	if address == "" || joined(text) == address {
 		return text
 	}
-	return append(text, span{" (" + address + ")", in.and(dim)})
+	faint := in.and(dim)
+	return append(text, span{text: " (", style: faint}, linked(address, faint), span{text: ")", style: faint})
 }
 
 // image returns the image's text, since a terminal cannot show it.
@@ -119,7 +146,7 @@ func image(n *ast.Image, source []byte, in style) []span {
 	if name == "" {
 		name = "image"
 	}
-	return link([]span{{"[image: " + name + "]", in}}, string(n.Destination), in)
+	return link([]span{{text: "[image: " + name + "]", style: in}}, string(n.Destination), in)
 }
 
 // rawHTML is shown as source, except the line break that models like to use.

@@ -233,7 +233,10 @@ func decodeEscape(b []byte) (k Key, used int) {
 	case escape:
 		return Key{Code: KeyNone}, 1
 	default:
-		return Key{Code: altKey(b[1])}, 2
+		if code := altKey(b[1]); code != KeyNone || b[1] >= ' ' {
+			return Key{Code: code}, 2
+		}
+		return Key{Code: KeyEscape}, 1 // before a control key
 	}
 	if text := string(b[1:min(len(b), 1+len(pasteBegin))]); text == pasteBegin {
 		return decodePaste(b)

@@ -1,6 +1,7 @@
 package terminal_test
 
 import (
+	"errors"
 	"io"
 	"runtime"
 	"slices"
@@ -309,4 +310,31 @@ func on(t *testing.T, s *testkit.Screen, columns, rows int, pieces ...string) []
 		t.Fatal(err)
 	}
 	return s.Lines()[:len(s.Lines())-1]
+}
+
+// An address is always visible, and leads to itself on every line that it is broken into. One that could
+// hide something leads nowhere.
+func TestMarkdown_Links(t *testing.T) {
+	shown := func(text string) (styled, plain string) {
+		var out, bare strings.Builder
+		m := terminal.NewMarkdown(&out, func() (int, int) { return 30, 40 })
+		if err := errors.Join(m.Write(text), m.Close()); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.WriteString(terminal.Plain(&bare), out.String())
+		return out.String(), bare.String()
+	}
+	const begin, end = "\x1b]8;;https://example.org/a/long/address/of/a/page\x1b\\", "\x1b]8;;\x1b\\"
+	styled, plain := shown("see [the page](https://example.org/a/long/address/of/a/page).")
+	if strings.Count(styled, begin) != 2 || strings.Count(styled, end) != 2 {
+		t.Errorf("%q", styled)
+	}
+	if want := "see the page\r\n(https://example.org/a/long/a\r\nddress/of/a/page).\r\n"; plain != want {
+		t.Errorf("%q, want %q", plain, want)
+	}
+	for _, address := range []string{"javascript:alert(1)", "https://exämple.org", "file:///etc/passwd", "mailto:a@example.org"} {
+		if styled, _ := shown("[x](" + address + ")"); strings.Contains(styled, "\x1b]") {
+			t.Errorf("%s: %q", address, styled)
+		}
+	}
 }

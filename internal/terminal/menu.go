@@ -131,11 +131,20 @@ func (e *Editor) updateMenu(k Key) {
 		e.openMenu()
 	case KeyNone:
 		if e.menu == nil {
-			return
+			break
 		}
-		if e.openMenu(); e.tabbed && e.MenuOpen() {
+		was := e.menu
+		if e.openMenu(); !e.MenuOpen() {
+			break
+		}
+		if e.tabbed {
 			e.tabbed = false
 			e.take(e.menu.fits[0])
+		} else if was.chosen { // what came later does not move the selection
+			is := func(p Proposal) bool { return p.Text == was.fits[was.selected].Text }
+			if at := slices.IndexFunc(e.menu.fits, is); at >= 0 {
+				e.menu.selected, e.menu.chosen, e.menu.top = at, true, was.top
+			}
 		}
 	default:
 		e.menu, e.tabbed = nil, false
@@ -145,10 +154,8 @@ func (e *Editor) updateMenu(k Key) {
 	}
 }
 
-// openMenu shows the proposals for the word before the cursor. A selection made with the arrow keys
-// stays while its proposal fits.
+// openMenu shows the proposals for the word before the cursor.
 func (e *Editor) openMenu() {
-	was := e.menu
 	e.menu = nil
 	if e.complete == nil || e.at == 0 {
 		e.refused = -1
@@ -168,12 +175,6 @@ func (e *Editor) openMenu() {
 	e.refused = -1
 	if all.Free {
 		m.selected = -1
-	}
-	if was != nil && was.chosen && was.from == m.from && was.selected < len(was.fits) {
-		at := slices.IndexFunc(m.fits, func(p Proposal) bool { return p.Text == was.fits[was.selected].Text })
-		if at >= 0 {
-			m.selected, m.chosen, m.top = at, true, was.top
-		}
 	}
 	if len(m.fits) == 1 && m.fits[0].Text == word && m.fits[0].Note == "" {
 		m.fits = nil // nothing is left to propose

@@ -24,7 +24,7 @@ func TestEditor_Menu(t *testing.T) {
 		"down":                 {"/re\x1b[B", terminal.Edited, "/re", []string{"> /re", "  /resume  an earlier one", "› /rescue"}},
 		"down and around":      {"/re\x1b[B\x1b[B", terminal.Edited, "/re", []string{"> /re", "› /resume  an earlier one", "  /rescue"}},
 		"up and around":        {"/re\x1b[A", terminal.Edited, "/re", []string{"> /re", "  /resume  an earlier one", "› /rescue"}},
-		"a choice stays":       {"/r\x1b[Be", terminal.Edited, "/re", []string{"> /re", "  /resume  an earlier one", "› /rescue"}},
+		"typing chooses anew":  {"/r\x1b[Be", terminal.Edited, "/re", []string{"> /re", "› /resume  an earlier one", "  /rescue"}},
 		"Tab takes":            {"/re\t", terminal.Edited, "/resume", []string{"> /resume"}},
 		"Enter takes and runs": {"/he\r", terminal.Submitted, "/help", []string{"> /help"}},
 		"Enter runs":           {"/help\r", terminal.Submitted, "/help", nil},
@@ -108,6 +108,18 @@ func TestEditor_MenuComesLater(t *testing.T) {
 	e.Key(terminal.Key{Code: terminal.KeyNone})
 	if e.Text() != "@memory:" {
 		t.Errorf("%q", e.Text())
+	}
+
+	e.SetText("")
+	all = []terminal.Proposal{{Text: "@b"}, {Text: "@c"}}
+	for _, k := range keysOf(t, "@\x1b[B", 10) {
+		e.Key(k)
+	}
+	all = append([]terminal.Proposal{{Text: "@a"}}, all...)
+	e.Key(terminal.Key{Code: terminal.KeyNone})
+	e.Key(terminal.Key{Code: terminal.KeyTab})
+	if e.Text() != "@c" {
+		t.Errorf("what came later moved the selection: %q", e.Text())
 	}
 }
 

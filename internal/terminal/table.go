@@ -123,7 +123,7 @@ func recordLines(rows [][][]span, columns int) []string {
 		for j, cell := range row {
 			spans := cell
 			if j < len(rows[0]) {
-				spans = append(append([]span{}, rows[0][j]...), append([]span{{": ", bold}}, cell...)...)
+				spans = append(append([]span{}, rows[0][j]...), append([]span{{text: ": ", style: bold}}, cell...)...)
 			}
 			all = append(all, wrap(spans, columns)...)
 		}
@@ -131,15 +131,19 @@ func recordLines(rows [][][]span, columns int) []string {
 	return all
 }
 
-// unstyled returns one of our lines without the styles that on wrote.
+// unstyled returns one of our lines without the styles and links that were written into it.
 func unstyled(line string) string {
 	var b strings.Builder
 	for {
-		before, rest, found := strings.Cut(line, "\x1b[")
+		before, rest, found := strings.Cut(line, "\x1b")
 		b.WriteString(before)
 		if !found {
 			return b.String()
 		}
-		_, line, _ = strings.Cut(rest, "m")
+		end := "m"
+		if strings.HasPrefix(rest, "]") {
+			end = linkEnd
+		}
+		_, line, _ = strings.Cut(rest, end)
 	}
 }

@@ -7,13 +7,22 @@ import (
 )
 
 // Width returns how many columns a text takes: two for East Asian wide characters and emoji,
-// none for combining marks and joiners, a tab as one.
+// none for combining marks, joiners and what is joined, a tab as one.
 func Width(text string) int {
-	n := 0
+	n, before := 0, rune(0)
 	for _, r := range text {
-		n += runeWidth(r)
+		n += stepWidth(before, r)
+		before = r
 	}
 	return n
+}
+
+// stepWidth returns how many columns a character adds after another one.
+func stepWidth(before, r rune) int {
+	if joins(before, r) {
+		return 0
+	}
+	return runeWidth(r)
 }
 
 // joins reports whether a character belongs to the one before it.
@@ -43,11 +52,12 @@ func Truncate(text string, columns int) string {
 	if columns < 1 {
 		return ""
 	}
-	used := 1 // the ellipsis
+	used, before := 1, rune(0) // the ellipsis
 	for i, r := range text {
-		if used += runeWidth(r); used > columns {
+		if used += stepWidth(before, r); used > columns {
 			return text[:i] + "…"
 		}
+		before = r
 	}
 	return text
 }

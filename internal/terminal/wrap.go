@@ -13,7 +13,7 @@ func wrap(spans []span, columns int) []string {
 			continue
 		}
 		for _, r := range s.text {
-			w.rune(r, s.style)
+			w.rune(r, s)
 		}
 	}
 	w.flushWord()
@@ -31,16 +31,18 @@ type wrapper struct {
 	word    []span // not yet on a line
 	length  int    // the word's columns
 	space   bool   // a space separates line and word
-	spaced  style
+	spaced  span
+	before  rune // the character of the word that came last
 }
 
-func (w *wrapper) rune(r rune, in style) {
+func (w *wrapper) rune(r rune, in span) {
 	if r == ' ' || r == '\t' || r == '\n' {
 		w.flushWord()
-		w.space, w.spaced = w.used > 0, in
+		w.space, w.spaced, w.before = w.used > 0, in, r
 		return
 	}
-	n := runeWidth(r)
+	n := stepWidth(w.before, r)
+	w.before = r
 	if w.length+n > w.columns { // a word longer than the line is cut
 		w.flushWord()
 	}
@@ -74,17 +76,20 @@ func (w *wrapper) flushWord() {
 func (w *wrapper) breakLine() {
 	var b strings.Builder
 	for _, s := range w.line {
-		b.WriteString(s.style.on(s.text))
+		b.WriteString(s.written())
 	}
 	w.done = append(w.done, b.String())
 	w.line, w.used, w.space = w.line[:0], 0, false
 }
 
-func appendRune(to []span, r rune, in style) []span { return appendSpan(to, span{string(r), in}) }
+func appendRune(to []span, r rune, in span) []span {
+	in.text = string(r)
+	return appendSpan(to, in)
+}
 
-// appendSpan joins spans of one style.
+// appendSpan joins spans of one style and link.
 func appendSpan(to []span, s span) []span {
-	if last := len(to) - 1; last >= 0 && to[last].style == s.style {
+	if last := len(to) - 1; last >= 0 && to[last].style == s.style && to[last].link == s.link {
 		to[last].text += s.text
 		return to
 	}

@@ -36,6 +36,8 @@ func (s *Screen) Write(p []byte) (int, error) {
 		case strings.HasPrefix(text, "\r\x1b[K"):
 			s.lines[s.y] = ""
 			text = text[4:]
+		case strings.HasPrefix(text, "\x1b]"): // a link
+			_, text, _ = strings.Cut(text, "\x1b\\")
 		case strings.HasPrefix(text, "\x1b["):
 			end := strings.IndexAny(text, "mA")
 			if text[end] == 'A' {
