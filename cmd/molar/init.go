@@ -28,8 +28,8 @@ func newInitCmd(a *app) *cobra.Command {
 	var yes, force, start bool
 	cmd := &cobra.Command{
 		Use:   "init [FILE]",
-		Short: "Ask three questions, write a first config file, and start",
-		Long: `Ask three questions, write a first config file, and start.
+		Short: "Ask three questions, write a first config file, get a first answer, and start",
+		Long: `Ask three questions, write a first config file, get a first answer, and start.
 
 It looks for a model (Ollama, keys in the environment, a server of your own) and for the
 MCP servers of other hosts (those of molar config import), and asks which to use.
@@ -39,7 +39,8 @@ molar looks for them by default.
 
 At a terminal it also starts the servers once, if you like, shows which of their tools read,
 which only add and which arguments are free text, and asks for each server whether that is
-so. Enter leaves a server unconfirmed: molar servers approve NAME asks again.`,
+so. Enter leaves a server unconfirmed: molar servers approve NAME asks again. Then it offers a
+first question that suits the servers, or takes yours, and shows the call and the answer.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := a.configName(args)
