@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molar/agent/subject"
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/host"
@@ -191,7 +192,7 @@ func (a *app) askFirst(ctx context.Context, talk *setup.Dialogue, h *host.Host, 
 			ready = append(ready, s.Name)
 		}
 	}
-	question, err := talk.FirstQuestion(ctx, setup.FirstQuestion(ready, h.MCP.Catalogue().Tools()))
+	question, err := talk.FirstQuestion(ctx, offeredQuestion(h, ready))
 	if err != nil || question == "" {
 		return err
 	}
@@ -202,6 +203,22 @@ func (a *app) askFirst(ctx context.Context, talk *setup.Dialogue, h *host.Host, 
 	a.Note("%s", terminal.Fit(a.Stderr, terminal.Clean(cli.Typed("molar: no answer: "+err.Error()))))
 	a.Say("the settings are kept in %s; %s", a.ConfigFile, cli.Typed("molar doctor"+named+" looks for the fault"))
 	return nil
+}
+
+// offeredQuestion returns a question for the default assistant: for a tool of the servers, unless it
+// keeps to a subject, else one that the page offers too.
+func offeredQuestion(h *host.Host, servers []string) string {
+	all := h.Agent.Assistants()
+	i := slices.IndexFunc(all, func(a schemas.AssistantInfo) bool { return a.Name == h.Config.Default })
+	if i < 0 || all[i].Topic == "" {
+		if question := setup.FirstQuestion(servers, h.MCP.Catalogue().Tools()); question != "" {
+			return question
+		}
+	}
+	if i >= 0 && len(all[i].FirstQuestions[subject.English]) > 0 {
+		return all[i].FirstQuestions[subject.English][0]
+	}
+	return "What can you help me with?"
 }
 
 // keepVariables writes the imported secrets into a file next to the config, and names that file.
