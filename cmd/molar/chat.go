@@ -15,7 +15,8 @@ const chatHelp = `Answer one question, or start a session: in a terminal, chat w
 
 One question. The answer goes to standard output; notes on tools and warnings go to
 standard error. Text from a pipe is context for the prompt; without a prompt, or with
-"-" alone, it is the prompt. With a prompt and without a terminal, chat waits 5 s for
+"-" alone, it is the prompt. At a terminal @path in the prompt sends a file, as --file does
+everywhere; a word that names no file stays a word. With a prompt and without a terminal, chat waits 5 s for
 the first byte of a pipe; "-" before the prompt makes it wait without a limit.
 
 A session. /help lists its commands; Tab completes commands, prompts of servers and

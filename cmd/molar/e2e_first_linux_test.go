@@ -128,7 +128,7 @@ func TestFirstMinutes(t *testing.T) {
 	p.see("Is this what its tools do? [y/N]")
 	p.keys("y\r")
 	p.see("confirmed: what the tools of vault do")
-	p.see("  What can you do with vault?\r\n  > ") // its tool tells of its environment, so it is not offered by name
+	p.see("  What can I do with the tools of vault?\r\n  > ") // its tool tells of its environment, so it is not offered by name
 	p.keys("\r")
 	p.see("vault__read_word {}")
 	p.see("The word is amaranth.")

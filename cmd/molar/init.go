@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molar/agent/subject"
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/host"
@@ -28,8 +29,8 @@ func newInitCmd(a *app) *cobra.Command {
 	var yes, force, start bool
 	cmd := &cobra.Command{
 		Use:   "init [FILE]",
-		Short: "Ask three questions, write a first config file, and start",
-		Long: `Ask three questions, write a first config file, and start.
+		Short: "Ask three questions, write a first config file, get a first answer, and start",
+		Long: `Ask three questions, write a first config file, get a first answer, and start.
 
 It looks for a model (Ollama, keys in the environment, a server of your own) and for the
 MCP servers of other hosts (those of molar config import), and asks which to use.
@@ -39,7 +40,8 @@ molar looks for them by default.
 
 At a terminal it also starts the servers once, if you like, shows which of their tools read,
 which only add and which arguments are free text, and asks for each server whether that is
-so. Enter leaves a server unconfirmed: molar servers approve NAME asks again.`,
+so. Enter leaves a server unconfirmed: molar servers approve NAME asks again. Then it offers a
+first question that suits the servers, or takes yours, and shows the call and the answer.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := a.configName(args)
@@ -190,7 +192,7 @@ func (a *app) askFirst(ctx context.Context, talk *setup.Dialogue, h *host.Host, 
 			ready = append(ready, s.Name)
 		}
 	}
-	question, err := talk.FirstQuestion(ctx, setup.FirstQuestion(ready, h.MCP.Catalogue().Tools()))
+	question, err := talk.FirstQuestion(ctx, offeredQuestion(h, ready))
 	if err != nil || question == "" {
 		return err
 	}
@@ -201,6 +203,22 @@ func (a *app) askFirst(ctx context.Context, talk *setup.Dialogue, h *host.Host, 
 	a.Note("%s", terminal.Fit(a.Stderr, terminal.Clean(cli.Typed("molar: no answer: "+err.Error()))))
 	a.Say("the settings are kept in %s; %s", a.ConfigFile, cli.Typed("molar doctor"+named+" looks for the fault"))
 	return nil
+}
+
+// offeredQuestion returns a question for the default assistant: for a tool of the servers, unless it
+// keeps to a subject, else one that the page offers too.
+func offeredQuestion(h *host.Host, servers []string) string {
+	all := h.Agent.Assistants()
+	i := slices.IndexFunc(all, func(a schemas.AssistantInfo) bool { return a.Name == h.Config.Default })
+	if i < 0 || all[i].Topic == "" {
+		if question := setup.FirstQuestion(servers, h.MCP.Catalogue().Tools()); question != "" {
+			return question
+		}
+	}
+	if i >= 0 && len(all[i].FirstQuestions[subject.English]) > 0 {
+		return all[i].FirstQuestions[subject.English][0]
+	}
+	return "What can you help me with?"
 }
 
 // keepVariables writes the imported secrets into a file next to the config, and names that file.

@@ -220,6 +220,9 @@ func TestServersAdd_ListsAsForTheHostThatServes(t *testing.T) {
 			t.Fatalf("%s: exit code %d:\n%s\n%s", args, code, out, errs)
 		}
 	}
+	if _, found := molarIn(t, env, "doctor", "--config", file); !strings.Contains(found, "far ready (http), 2 tools") {
+		t.Errorf("doctor:\n%s", found)
+	}
 	host := serveIn(t, env, file)
 	var far schemas.ServerStatus
 	eventually(t, "the server is attached", func() bool {

@@ -16,8 +16,7 @@ import (
 )
 
 // FirstQuestion returns a question that shows whether the servers work: for a tool that reads and
-// needs no argument, or one whose schema has an example of each. Without such a tool the question is
-// a general one.
+// needs no argument, or one whose schema has an example of each. Without such a tool it returns "".
 func FirstQuestion(servers []string, tools []schemas.Tool) string {
 	type candidate struct {
 		text string
@@ -46,13 +45,10 @@ func FirstQuestion(servers []string, tools []schemas.Tool) string {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.rank, b.rank) })
-	switch {
-	case len(all) > 0:
-		return all[0].text
-	case len(servers) > 0:
-		return "What can you do with " + strings.Join(servers, " and ") + "?"
+	if len(all) == 0 {
+		return ""
 	}
-	return "What can you help me with?"
+	return all[0].text
 }
 
 // guarded matches a tool that may return secrets, which a first question must not ask for.

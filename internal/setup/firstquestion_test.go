@@ -34,15 +34,12 @@ func TestFirstQuestion(t *testing.T) {
 		"a list first":         {[]schemas.Tool{reader("files", "getTime", "The time.", none), reader("files", "list_folders", "Folders.", none)}, "Use files: list folders"},
 		"words of a name":      {[]schemas.Tool{reader("files", "getTime-zone", "The time.", none)}, "Use files: get time zone"},
 		"examples of a schema": {[]schemas.Tool{reader("files", "read_file", "A file.", path), reader("files", "search", "Finds.", kind)}, `Use files: search, kind "news", count 3`},
-		"no secret":            {[]schemas.Tool{reader("files", "get-env", "Prints all environment variables.", none)}, "What can you do with files?"},
-		"nothing that changes": {[]schemas.Tool{changes, withheld, reader("mail", "list_mails", "Mails.", none)}, "What can you do with files?"},
+		"no secret":            {[]schemas.Tool{reader("files", "get-env", "Prints all environment variables.", none)}, ""},
+		"nothing that changes": {[]schemas.Tool{changes, withheld, reader("mail", "list_mails", "Mails.", none)}, ""},
 	} {
 		if got := setup.FirstQuestion([]string{"files"}, tt.tools); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
-	}
-	if got := setup.FirstQuestion(nil, nil); got != "What can you help me with?" {
-		t.Errorf("without servers: %q", got)
 	}
 }
 
