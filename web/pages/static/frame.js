@@ -100,8 +100,10 @@ function setUpList() {
   let typing = 0;
   $("search").addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(loadList, 200); });
   $("search").addEventListener("keydown", (event) => {
+    const escape = event.key === "Escape";
+    if (escape) event.stopPropagation(); // with a text in it, the browser empties the field
     if (event.key === "ArrowDown") stops().find((e) => e.tabIndex === 0)?.focus();
-    else if (event.key === "Escape" && !$("search").value) leave();
+    else if (escape && !$("search").value) leave();
     else return;
     event.preventDefault();
   });
