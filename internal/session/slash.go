@@ -34,6 +34,7 @@ func (s *session) commands() []slashCommand {
 		{"save", "FILE", "write this conversation to a new file, as Markdown", s.save},
 		{"file", "FILE", "attach an image, a sound, a PDF or a text to the next question", s.file},
 		{"retry", "", "ask the last question again", s.retry},
+		{"copy", "", "copy the last code of the answer, or all of it, to the clipboard", s.copy},
 		{"log", "", "the log of this session, and what servers wrote to theirs", s.showLog},
 		{"quit", "", "end the session", func(context.Context, string) error { return errLeave }},
 	}
