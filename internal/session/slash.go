@@ -29,12 +29,12 @@ func (s *session) commands() []slashCommand {
 		{"assistant", "[NAME]", "show or choose the assistant", s.chooseAssistant},
 		{"approvals", "[NAME|clear]", "show what runs without asking, or let it ask again", s.approvals},
 		{"clear", "", "clear the screen and begin a new conversation", s.clear},
+		{"copy", "", "copy the last code of the answer, or all of it, to the clipboard", s.copy},
 		{"history", "", "show this conversation", s.showConversation},
 		{"resume", "[ID]", "continue an earlier conversation", s.resume},
 		{"save", "FILE", "write this conversation to a new file, as Markdown", s.save},
 		{"file", "FILE", "attach an image, a sound, a PDF or a text to the next question", s.file},
 		{"retry", "", "ask the last question again", s.retry},
-		{"copy", "", "copy the last code of the answer, or all of it, to the clipboard", s.copy},
 		{"log", "", "the log of this session, and what servers wrote to theirs", s.showLog},
 		{"quit", "", "end the session", func(context.Context, string) error { return errLeave }},
 	}
