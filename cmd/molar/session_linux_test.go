@@ -200,6 +200,8 @@ mcpServers:
 	if !strings.Contains(shown, "! warning: \x1b[0mollama answers instead") || !strings.Contains(strings.ReplaceAll(shown, "\r\n", " "), "tok39 tok40 ") {
 		t.Errorf("the answer, or who gave it, is not whole")
 	}
+	p.keys("/copy\r")
+	p.see("\x1b]52;c;dG9rMSB0b2sy") // "tok1 tok2", encoded
 	p.keys("/log\r")
 	p.see("another provider is asked")
 	p.see("loud:\x1b[0m\r\n\x1b[2m  xxxxx")

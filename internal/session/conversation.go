@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -105,6 +106,31 @@ func (s *session) choose(ctx context.Context) error {
 		}
 		s.say("choose a number from 1 to %d", len(list))
 	}
+}
+
+// copy sends the last block of code of the last answer to the terminal's clipboard, or the whole answer if
+// it has none.
+func (s *session) copy(ctx context.Context, _ string) error {
+	none := errors.New("there is no answer to copy yet")
+	if s.f.Conversation == "" {
+		return none
+	}
+	messages, err := s.h.Stored(ctx, s.f.Conversation)
+	if err != nil {
+		return err
+	}
+	if len(messages) == 0 || messages[len(messages)-1].Role == schemas.RoleUser {
+		return none
+	}
+	text, what := messages[len(messages)-1].Content, "the answer"
+	if code := terminal.LastCode(text); code != "" {
+		text, what = code, "the last code"
+	}
+	if _, err := io.WriteString(s.editor, terminal.Copy(text)); err != nil {
+		return err
+	}
+	s.say("%s", terminal.Dim("copied "+what+", if the terminal lets programs write its clipboard"))
+	return nil
 }
 
 // save writes the conversation to a new file.

@@ -29,6 +29,7 @@ func (s *session) commands() []slashCommand {
 		{"assistant", "[NAME]", "show or choose the assistant", s.chooseAssistant},
 		{"approvals", "[NAME|clear]", "show what runs without asking, or let it ask again", s.approvals},
 		{"clear", "", "clear the screen and begin a new conversation", s.clear},
+		{"copy", "", "copy the last code of the answer, or all of it, to the clipboard", s.copy},
 		{"history", "", "show this conversation", s.showConversation},
 		{"resume", "[ID]", "continue an earlier conversation", s.resume},
 		{"save", "FILE", "write this conversation to a new file, as Markdown", s.save},

@@ -17,10 +17,10 @@ const (
 )
 
 // Control sequences of the kitty keyboard protocol: whether the terminal has it, and to make it report
-// keys that are otherwise alike, such as Enter and Shift-Enter.
+// keys that are otherwise alike, such as Enter and Shift-Enter, and where they stand on a Latin keyboard.
 const (
 	reportAsked = "\x1b[?u"
-	reportOn    = "\x1b[>1u"
+	reportOn    = "\x1b[>5u"
 	reportOff   = "\x1b[<u"
 )
 

@@ -94,6 +94,7 @@ func TestEditor(t *testing.T) {
 		"kill the next word":       {"one two\x01\x1bd", " two"},
 		"kill all lines above":     {"one\ntwo\nthree\x15\x15four", "four"},
 		"shift and enter":          {"one\x1b[13;2utwo\x1b[27;2;13~three", "one\ntwo\nthree"},
+		"of another alphabet":      {"one two\x1b[1094::119;5u", "one "},
 		"reported keys":            {"one two\x1b[119;5uX\x1b[98;3uY", "one YX"},
 		"composed characters":      {"ae\u0323\u0302b👩\u200d💻\x7f\x7f\x7f", "a"},
 		"over composed characters": {"ae\u0323\u0302b\x1b[D\x1b[DX", "aXe\u0323\u0302b"},

@@ -344,8 +344,12 @@ const (
 )
 
 // reportedKey returns a key that the terminal reports by its character and the modifiers held with it
-// (kitty keyboard protocol).
+// (kitty keyboard protocol). The third character, if there is one, is that of a Latin keyboard.
 func reportedKey(character, held string) KeyCode {
+	all := strings.Split(character, ":")
+	if character = all[0]; len(all) > 2 {
+		character = all[2]
+	}
 	c, err := strconv.ParseUint(character, 10, 8)
 	if err != nil || c > 0x7f {
 		return KeyNone
