@@ -204,13 +204,13 @@ func playsTickets(r models.Request) *models.Reply {
 	case isSummary(r):
 		return models.Text("Printer on floor 3")
 	case last == "user" && len(r.Tools) > 0 && strings.Contains(r.LastUser, "Open a ticket"):
-		return &models.Reply{Calls: []models.Call{{Name: "helpdesk__create_ticket", Args: []byte(`{"title":"Printer on floor 3 shows E-52"}`)}}}
+		return &models.Reply{Calls: []models.Call{{Name: "helpdesk__create_ticket", Args: []byte(`{"title":"Printer 3 shows E-52"}`)}}}
 	case last == "user" && len(r.Tools) > 0:
-		return &models.Reply{Calls: []models.Call{{Name: "helpdesk__find_tickets", Args: []byte(`{"query":"printer floor 3"}`)}}}
+		return &models.Reply{Calls: []models.Call{{Name: "helpdesk__find_tickets", Args: []byte(`{"query":"printer 3"}`)}}}
 	case strings.Contains(r.LastUser, "Open a ticket"):
 		return models.Text("Ticket 4711 is open.")
 	}
-	return models.Text("Nobody has reported it yet. **E-52** means that a paper tray is open: close tray 2 firmly, then press Resume.")
+	return models.Text("Nobody has. **E-52** means that a paper tray is open.")
 }
 
 // TestPictures_chat makes the picture of the chat page: a call, why it was made, and a call that asks.
@@ -239,14 +239,14 @@ func TestPictures_chat(t *testing.T) {
 
 	b := openTab(t, nil)
 	b.open(d.url + "/")
-	b.say("The printer on floor 3 shows E-52. Has anybody reported it?")
+	b.say("Printer 3 shows E-52. Did anybody report it?")
 	b.sees(`document.querySelector(".assistant .actions .why")`)
 	b.say("Open a ticket, please.")
 	b.sees(`document.querySelector(".approval .primary")`)
-	b.do("why", chromedp.EmulateViewport(1280, 870), chromedp.Evaluate[chromedp.Void](`document.querySelector(".assistant .actions .why").click()`))
+	b.do("why", chromedp.EmulateViewport(1280, 850), chromedp.Evaluate[chromedp.Void](`document.querySelector(".assistant .actions .why").click()`))
 	b.sees(`document.querySelector("#why .badge")`)
 	b.do("scroll", chromedp.Evaluate[chromedp.Void](`document.querySelector(".approval details").open = false; document.getElementById("log").scrollTop = 0`))
-	b.picture("chat.png", 1280, 870)
+	b.picture("chat.png", 1280, 850)
 }
 
 // playsFamilies plays a large, a medium and a small model: the medium one says the same in other words, and
