@@ -100,13 +100,12 @@ type Round struct {
 	Unanswered Unanswered `json:"unanswered,omitempty"`
 }
 
-// NewRound returns a round with the results of its calls and their durations. A duration below a
-// millisecond counts as one.
+// NewRound returns a round with the results of its calls and their durations.
 func NewRound(said Message, results []ToolResult) Round {
 	r := Round{Said: said, Results: results}
 	if slices.ContainsFunc(results, func(one ToolResult) bool { return one.Duration > 0 }) {
 		for _, one := range results {
-			r.TookMS = append(r.TookMS, (one.Duration + time.Millisecond - 1).Milliseconds())
+			r.TookMS = append(r.TookMS, one.TookMS())
 		}
 	}
 	return r

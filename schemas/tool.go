@@ -48,6 +48,9 @@ type ToolResult struct {
 	Duration time.Duration `json:"-"`
 }
 
+// TookMS returns the duration in milliseconds, rounded up.
+func (r *ToolResult) TookMS() int64 { return (r.Duration + time.Millisecond - 1).Milliseconds() }
+
 // A Cut says how much of a long text a result's output holds, in bytes. The whole text is kept
 // under the result's id.
 type Cut struct {

@@ -2,16 +2,20 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"image/png"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
 
 	"molar/internal/httpguard"
 	"molar/internal/testkit/models"
@@ -191,6 +195,58 @@ func TestPictures(t *testing.T) {
 	mai.open(d.url + "/account")
 	mai.sees(`!document.getElementById("usage-part").hidden && !document.getElementById("grants-part").hidden && document.querySelector("#erase")`)
 	mai.picture("account.png", 1000, 1250)
+}
+
+// playsTickets plays a model that looks for tickets about a printer, and opens one.
+func playsTickets(r models.Request) *models.Reply {
+	last := r.Roles[len(r.Roles)-1]
+	switch {
+	case isSummary(r):
+		return models.Text("Printer on floor 3")
+	case last == "user" && len(r.Tools) > 0 && strings.Contains(r.LastUser, "Open a ticket"):
+		return &models.Reply{Calls: []models.Call{{Name: "helpdesk__create_ticket", Args: []byte(`{"title":"Printer 3 shows E-52"}`)}}}
+	case last == "user" && len(r.Tools) > 0:
+		return &models.Reply{Calls: []models.Call{{Name: "helpdesk__find_tickets", Args: []byte(`{"query":"printer 3"}`)}}}
+	case strings.Contains(r.LastUser, "Open a ticket"):
+		return models.Text("Ticket 4711 is open.")
+	}
+	return models.Text("Nobody has. **E-52** means that a paper tray is open.")
+}
+
+// TestPictures_chat makes the picture of the chat page: a call, why it was made, and a call that asks.
+func TestPictures_chat(t *testing.T) {
+	if os.Getenv("MOLAR_PICTURES") == "" {
+		t.Skip("MOLAR_PICTURES is not set: make pictures writes the pictures of the docs")
+	}
+	s := server.NewMCPServer("helpdesk", "1.0.0")
+	s.AddTool(mcp.NewTool("find_tickets", mcp.WithDescription("Finds open tickets."), mcp.WithReadOnlyHintAnnotation(true), mcp.WithDestructiveHintAnnotation(false), mcp.WithString("query", mcp.Required())),
+		func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return mcp.NewToolResultText("No open ticket is about it."), nil
+		})
+	s.AddTool(mcp.NewTool("create_ticket", mcp.WithDescription("Opens a ticket for the people of the help desk."), mcp.WithDestructiveHintAnnotation(false), mcp.WithString("title", mcp.Required())),
+		func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return mcp.NewToolResultText("Ticket 4711 is open."), nil
+		})
+	ts := httptest.NewServer(server.NewStreamableHTTPServer(s, server.WithStateLess(true)))
+	t.Cleanup(ts.Close)
+	d := &deskHost{t: t, env: homeEnv(t, startModel(t, models.Config{Script: playsTickets})), dir: t.TempDir()}
+	d.write("molar.yaml", "default: helpdesk\nllm: {provider: ollama}\nmemory: {store: ./molar.db}\ntelemetry: {trace: on}\n"+
+		"assistants: {helpdesk: {system_prompt: You help colleagues with their computers., tools: ['helpdesk__*']}}\n"+
+		"mcpServers: {helpdesk: {url: '"+ts.URL+"/mcp'}}\n")
+	d.file = filepath.Join(d.dir, "molar.yaml")
+	d.served = serveIn(t, d.env, d.file)
+	d.stdout.wait(t, "server: helpdesk ready", nil)
+
+	b := openTab(t, nil)
+	b.open(d.url + "/")
+	b.say("Printer 3 shows E-52. Did anybody report it?")
+	b.sees(`document.querySelector(".assistant .actions .why")`)
+	b.say("Open a ticket, please.")
+	b.sees(`document.querySelector(".approval .primary")`)
+	b.do("why", chromedp.EmulateViewport(1280, 850), chromedp.Evaluate[chromedp.Void](`document.querySelector(".assistant .actions .why").click()`))
+	b.sees(`document.querySelector("#why .badge")`)
+	b.do("scroll", chromedp.Evaluate[chromedp.Void](`document.querySelector(".approval details").open = false; document.getElementById("log").scrollTop = 0`))
+	b.picture("chat.png", 1280, 850)
 }
 
 // playsFamilies plays a large, a medium and a small model: the medium one says the same in other words, and

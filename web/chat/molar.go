@@ -83,7 +83,7 @@ type molarObject struct {
 func toolNoteOf(ev answer.Event, at int64) toolNote {
 	n := toolNote{AtMS: at, Call: ev.Call, Server: ev.Server, ToolName: ev.ToolName, Result: ev.Result, DecidedBy: ev.DecidedBy, Refused: ev.Refused}
 	if ev.Result != nil {
-		n.DurationMS = ev.Result.Duration.Milliseconds()
+		n.DurationMS = ev.Result.TookMS()
 		if len(ev.Result.Output) > 0 && !json.Valid(ev.Result.Output) {
 			r := *ev.Result
 			r.Output = wire.AppendString(nil, string(r.Output)) // invalid JSON would make the whole answer fail
