@@ -75,7 +75,7 @@ func writeMathBlock(w util.BufWriter, source []byte, n ast.Node) {
 
 func writeMark(w util.BufWriter, _ []byte, n ast.Node) {
 	if f, ok := n.(*FootnoteMark); ok {
-		put(w, `<sup class="note">`, escaped(f.Label), "</sup>")
+		put(w, `<sup class="footmark">`, escaped(f.Label), "</sup>")
 	}
 }
 

@@ -40,7 +40,7 @@ func NewHTML() *HTML {
 	p.AllowAttrs("class").Matching(regexp.MustCompile(`^(math|language-[A-Za-z0-9_+#-]{1,32})$`)).OnElements("code")
 	p.AllowAttrs("class").Matching(regexp.MustCompile(`^code-[a-z]{1,10}$`)).OnElements("span")
 	p.AllowAttrs("class").Matching(regexp.MustCompile(`^footnote$`)).OnElements("div")
-	p.AllowAttrs("class").Matching(regexp.MustCompile(`^note$`)).OnElements("sup")
+	p.AllowAttrs("class").Matching(regexp.MustCompile(`^footmark$`)).OnElements("sup")
 	p.AllowElements("sub", "sup", "kbd", "mark")
 	p.AllowAttrs("type").Matching(regexp.MustCompile(`^checkbox$`)).OnElements("input")
 	p.AllowAttrs("checked", "disabled").Matching(regexp.MustCompile(`^$`)).OnElements("input")

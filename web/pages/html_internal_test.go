@@ -23,7 +23,7 @@ func TestMarkdownWriter(t *testing.T) {
 		"badge":          {in: "[![alt](https://x.y/z.png)](https://x.y/) ![](https://x.y/z.png)", want: `target="_blank">alt</a> <a href="https://x.y/z.png" rel="nofollow noreferrer noopener" target="_blank">https://x.y/z.png</a></p>`, never: []string{"<img", "["}},
 		"table":          {in: "|a|b|\n|:-|-:|\n|1|2|", want: `<td align="left">1</td>` + "\n" + `<td align="right">2</td>`},
 		"tasks":          {in: "- [ ] open\n- [x] done", want: `<li><input disabled="" type="checkbox"> open</li>` + "\n" + `<li><input checked="" disabled="" type="checkbox"> done</li>`},
-		"footnote":       {in: "so[^1]\n\n[^1]: because", want: `<p>so<sup class="note">1</sup></p>` + "\n" + `<div class="footnote"><sup>1</sup>` + "\n<p>because</p>\n</div>"},
+		"footnote":       {in: "so[^1]\n\n[^1]: because", want: `<p>so<sup class="footmark">1</sup></p>` + "\n" + `<div class="footnote"><sup>1</sup>` + "\n<p>because</p>\n</div>"},
 		"math":           {in: `\(a^2\) and $b_1\,b_2$, $5 or $6`, want: `<code class="math">\(a^2\)</code> and <code class="math">$b_1\,b_2$</code>, $5 or $6`},
 		"short math":     {in: "$x$ and $f(x)$, $a + b$, $10$ and $n!$ of $ABC$", want: `<code class="math">$x$</code> and <code class="math">$f(x)$</code>, <code class="math">$a + b$</code>, <code class="math">$10$</code> and <code class="math">$n!$</code> of <code class="math">$ABC$</code>`},
 		"no math":        {in: "$5 and $10, or 5$ and 6$, $5-$10, $5,$6, US$5-US$6, 5$, 6$, $HOME/$USER, $x-$y, a$b$c, $PATH: $, $five$", want: "<p>$5 and $10, or 5$ and 6$, $5-$10, $5,$6, US$5-US$6, 5$, 6$, $HOME/$USER, $x-$y, a$b$c, $PATH: $, $five$</p>"},
