@@ -62,7 +62,7 @@ func (j *journey) before(script string) {
 
 // Formulas are drawn as MathML, which screen readers read, and as what they mean: prices stay text. What cannot be
 // drawn, or should not, keeps its source.
-func TestChatPage_Formulas(t *testing.T) {
+func TestChatPage_Formulas(t *testing.T) { //nolint:tparallel // one browser shows one look after the other
 	t.Parallel()
 	host := newChatHost()
 	host.fill("k1", "Formulas", 2)

@@ -108,12 +108,12 @@ func (s *server) routes() (http.Handler, error) {
 		e.POST("/v1/servers/reload", admin, s.reloadServers)
 	}
 
-	s.routePages(e, read)
+	s.routePages(e)
 	return e, nil
 }
 
 // routePages adds the routes for browsers and probes.
-func (s *server) routePages(e *gin.Engine, read gin.HandlerFunc) {
+func (s *server) routePages(e *gin.Engine) {
 	reads := []string{http.MethodGet, http.MethodHead}
 	e.Match(reads, "/health", s.health)
 	e.Match(reads, "/ready", s.ready)

@@ -10,7 +10,7 @@ import (
 )
 
 // A FootnoteMark is a reference to a footnote. While the text is still arriving, the footnote may
-// be missing.
+// be missing, and a complete block may hold one of the two alone; goldmark's own extension needs both in one text.
 type FootnoteMark struct {
 	ast.BaseInline
 	Label string

@@ -1,6 +1,8 @@
 package markdown
 
 import (
+	"html"
+	"regexp"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -33,6 +35,8 @@ func (writer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(kindFootnoteMark, leaf(writeMark))
 	r.Register(kindFootnote, writeFootnote)
 	r.Register(ast.KindFencedCodeBlock, leaf(writeCode))
+	r.Register(ast.KindRawHTML, leaf(writeTag))
+	r.Register(ast.KindHTMLBlock, leaf(writeText))
 }
 
 // leaf returns a renderer for nodes that are written as a whole, including their children.
@@ -71,7 +75,7 @@ func writeMathBlock(w util.BufWriter, source []byte, n ast.Node) {
 
 func writeMark(w util.BufWriter, _ []byte, n ast.Node) {
 	if f, ok := n.(*FootnoteMark); ok {
-		put(w, "<sup>", escaped(f.Label), "</sup>")
+		put(w, `<sup class="footmark">`, escaped(f.Label), "</sup>")
 	}
 }
 
@@ -108,4 +112,38 @@ func writeCode(w util.BufWriter, source []byte, n ast.Node) {
 		put(w, "\n")
 	}
 	put(w, "</code></pre>\n")
+}
+
+// plainTag matches a tag that models write where Markdown has no mark, and that ends with its paragraph if it is
+// left open.
+var plainTag = regexp.MustCompile(`(?i)^<(/?(?:sub|sup|kbd|mark)|br) ?/?>$`)
+
+// tag matches any tag, as far as a text without tags needs it.
+var tag = regexp.MustCompile(`<[/!?A-Za-z][^>]*>?`)
+
+// writeTag writes a tag in a line if it is plain. Of others nothing is written.
+func writeTag(w util.BufWriter, source []byte, n ast.Node) {
+	raw, ok := n.(*ast.RawHTML)
+	if !ok {
+		return
+	}
+	if found := plainTag.FindSubmatch(raw.Segments.Value(source)); found != nil {
+		put(w, "<", strings.ToLower(string(found[1])), ">")
+	}
+}
+
+// writeText writes the text of a block of HTML without its tags; nothing of scripts, styles and comments.
+func writeText(w util.BufWriter, source []byte, n ast.Node) {
+	block, ok := n.(*ast.HTMLBlock)
+	if !ok {
+		return
+	}
+	text := ""
+	if block.HTMLBlockType >= ast.HTMLBlockType6 {
+		text = strings.TrimSpace(tag.ReplaceAllString(string(block.Lines().Value(source)), ""))
+	}
+	if text != "" {
+		text = "<p>" + escaped(html.UnescapeString(text)) + "</p>"
+	}
+	put(w, text, "\n")
 }

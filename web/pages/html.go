@@ -17,8 +17,8 @@ import (
 	"molar/internal/markdown"
 )
 
-// An HTML converts the Markdown of models and people to HTML that a page may insert: goldmark drops
-// raw HTML, and the sanitiser allows only listed elements and attributes. It is safe for concurrent
+// An HTML converts the Markdown of models and people to HTML that a page may insert: of raw HTML
+// few tags without attributes are written, and the sanitiser allows only listed elements and attributes. It is safe for concurrent
 // use.
 type HTML struct {
 	Markdown goldmark.Markdown
@@ -40,7 +40,8 @@ func NewHTML() *HTML {
 	p.AllowAttrs("class").Matching(regexp.MustCompile(`^(math|language-[A-Za-z0-9_+#-]{1,32})$`)).OnElements("code")
 	p.AllowAttrs("class").Matching(regexp.MustCompile(`^code-[a-z]{1,10}$`)).OnElements("span")
 	p.AllowAttrs("class").Matching(regexp.MustCompile(`^footnote$`)).OnElements("div")
-	p.AllowElements("sup")
+	p.AllowAttrs("class").Matching(regexp.MustCompile(`^footmark$`)).OnElements("sup")
+	p.AllowElements("sub", "sup", "kbd", "mark")
 	p.AllowAttrs("type").Matching(regexp.MustCompile(`^checkbox$`)).OnElements("input")
 	p.AllowAttrs("checked", "disabled").Matching(regexp.MustCompile(`^$`)).OnElements("input")
 	p.AllowAttrs("href").OnElements("a")

@@ -123,7 +123,7 @@ export const label = (box) => {
 function linkNotes(answer) {
   const notes = new Map([...answer.querySelectorAll(".footnote > sup")].map((sup) => [sup.textContent, sup.parentElement]));
   const numbers = new Map();
-  for (const mark of notes.size ? answer.querySelectorAll("sup:not(.footnote > sup)") : []) {
+  for (const mark of notes.size ? answer.querySelectorAll("sup.footmark") : []) {
     const note = notes.get(mark.textContent);
     if (!note || mark.querySelector("button")) continue;
     if (!numbers.has(note)) numbers.set(note, String(numbers.size + 1));
@@ -132,5 +132,8 @@ function linkNotes(answer) {
     const words = note.textContent.trim().slice(mark.textContent.length).trim();
     mark.replaceChildren(el("button", { type: "button", title: words, "aria-label": t(`Note ${at}`, `Chú thích ${at}`), on: { click: () => { note.scrollIntoView({ block: "nearest" }); note.focus(); } } }, at));
   }
-  for (const [note, at] of numbers) note.querySelector("sup").textContent = at;
+  for (const [note, at] of numbers) {
+    const back = () => [...answer.querySelectorAll("sup.footmark button")].find((mark) => mark.textContent === at)?.focus();
+    note.querySelector("sup").replaceChildren(el("button", { type: "button", "aria-label": t(`Note ${at}: back to the text`, `Chú thích ${at}: về lại văn bản`), on: { click: back } }, at));
+  }
 }
