@@ -157,9 +157,9 @@ func TestTurnPage_Look(t *testing.T) {
 					j.do(l.see(), chromedp.Navigate(j.url+path))
 					j.sees(`document.querySelector(".summary, #trace > .note")`)
 					if width == 360 { // opened, and on a wide screen as it is at first
-						eval[any](j, `(() => { for (const d of document.querySelectorAll("#trace details:not(.models)")) d.open = true; })()`)
+						eval[any](j, `(() => { for (const d of document.querySelectorAll("#trace details:not(.others)")) d.open = true; })()`)
 					} else if id == "one" {
-						eval[any](j, `(() => { const m = document.querySelector(".models"); if (m) m.open = true; })()`)
+						eval[any](j, `(() => { const m = document.querySelector(".others"); if (m) m.open = true; })()`)
 					}
 					name := id + "-" + language + "-" + l.name
 					j.do(shoot(t, name), fitsWidth(name))
@@ -201,7 +201,7 @@ func TestTurnPage_OffersAskingAgain(t *testing.T) {
 	} {
 		j.do(chromedp.Navigate(j.url + "/turn?id=" + id))
 		j.sees(`document.querySelector(".summary, #trace > .note")`)
-		if got := [3]bool{eval[bool](j, `Boolean(document.querySelector(".why .again"))`), eval[bool](j, `Boolean(document.querySelector(".models"))`), eval[bool](j, `Boolean(document.querySelector('.offers a[href="#make-test"]'))`)}; got != want {
+		if got := [3]bool{eval[bool](j, `Boolean(document.querySelector(".why .again"))`), eval[bool](j, `Boolean(document.querySelector(".others"))`), eval[bool](j, `Boolean(document.querySelector('.offers a[href="#make-test"]'))`)}; got != want {
 			t.Errorf("%s: offered %v, want %v", id, got, want)
 		}
 	}

@@ -92,9 +92,9 @@ mcpServers:
 	sees(`document.querySelector(".summary").textContent.includes("asked without family__get_family_details")`)
 	sees(`document.querySelector("#trace").textContent.includes("left out for this question, as the person asked")`)
 
-	run("choose another model", chromedp.Click(".models summary"))
-	sees(`document.querySelector(".models button").checkVisibility()`)
-	run("ask it", chromedp.Click(".models button"))
+	run("choose another model", chromedp.Click(".others summary"))
+	sees(`document.querySelector(".others button").checkVisibility()`)
+	run("ask it", chromedp.Click(".others button"))
 	sees(answered)
 	turns, _ = askedBranches(t, s, "chat_again")
 	if len(turns) != 3 {

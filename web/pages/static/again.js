@@ -47,14 +47,14 @@ async function isThere(id) {
 async function models(trace) {
   const { data } = await api("/v1/providers").catch(() => ({ data: [] }));
   const used = modelOf(trace);
-  return data.filter((p) => p.ready && p.model).flatMap((p) => [...new Set([p.model, p.small_model])].filter(Boolean).map((name) => ({ provider: p.name, model: name })))
+  return data.filter((p) => p.ready && p.model).flatMap((p) => [...new Set([p.model, ...p.models ?? [p.small_model]])].filter(Boolean).map((name) => ({ provider: p.name, model: name })))
     .filter((m) => `${m.model} · ${m.provider}` !== used);
 }
 
 async function modelMenu(trace) {
   const all = await models(trace);
   if (!all.length) return "";
-  const menu = el("details", { className: "models" }, el("summary", { className: "button small" }, t("Ask again with another model", "Hỏi lại bằng mô hình khác")),
+  const menu = el("details", { className: "others" }, el("summary", { className: "button small" }, t("Ask again with another model", "Hỏi lại bằng mô hình khác")),
     el("ul", { className: "card" }, all.map((m) => el("li", {}, el("button", { type: "button", className: "plain", on: { click: () => askAgain(trace, m) } }, m.model, " ", el("small", { className: "quiet" }, m.provider))))));
   const shut = () => {
     if (!menu.open) return false;

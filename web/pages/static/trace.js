@@ -263,7 +263,7 @@ function model(trace) {
         [t("Tokens", "Token"), tokens(p.usage)],
         [t("Ended with", "Kết thúc vì"), p.finish_reason],
       ]),
-      p.error ? note(p.error, "bad") : "",
+      p.error ? note(el("q", {}, p.error), "bad") : "",
       part(t("Note of the provider", "Ghi chú của nhà cung cấp"), p.note),
       part(t("Prompt", "Lời nhắc"), p.prompt),
       part(t("Thinking", "Suy nghĩ"), p.thinking),

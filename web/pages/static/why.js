@@ -21,7 +21,7 @@ export async function explain(turn, from) {
   const panel = el("aside", { id: "why", className: "reasons", "aria-labelledby": "why-title" }, el("header", {}, el("h2", { id: "why-title" }, t("Why this answer?", "Vì sao trả lời vậy?")), shut), body);
   const shell = document.querySelector(".stage").parentElement;
   const byKey = (event) => {
-    if (event.key !== "Escape" || event.defaultPrevented || event.target.closest?.(".models[open]")) return;
+    if (event.key !== "Escape" || event.defaultPrevented || event.target.closest?.(".others[open]")) return;
     event.preventDefault();
     close();
   };
