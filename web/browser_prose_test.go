@@ -25,6 +25,7 @@ func TestChatPage_Prose(t *testing.T) {
 		`document.querySelector(".prose sup button").textContent + document.querySelector(".footnote > sup").textContent`:                        "11",
 		`(document.querySelector(".prose sup button").click(), document.activeElement.className)`:                                                "footnote",
 		`(navigator.clipboard.writeText = async (x) => { window.copied = x; }, document.querySelectorAll(".listing button")[3].click(), copied)`: "graph LR; pain --> dentist",
+
 		`(URL.createObjectURL = (b) => { window.saved = b; return "#"; }, HTMLAnchorElement.prototype.click = function () { window.savedAs = this.download; }, document.querySelectorAll(".listing button")[2].click(), savedAs + " " + saved.size)`: "diagram.mmd 27",
 	} {
 		if got := eval[string](j, what); got != want {
