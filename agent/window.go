@@ -211,9 +211,9 @@ func (a *Agent) reportUnfit(ctx context.Context, w *task, o *offer.Offer) error 
 		if !tool.Large || all < most/2 || most == 0 {
 			continue
 		}
-		text := fmt.Sprintf("there is no room to offer the tool %s, as with it the tools take about %d of %d tokens; the model may call it without having seen all of its arguments: %s",
+		why := fmt.Sprintf("there is no room to offer the tool %s, as with it the tools take about %d of %d tokens; the model may call it without having seen all of its arguments: %s",
 			tool.Name, all, most, windowAdvice)
-		if err := w.out.WarnOfHost(answer.CodeNoRoom, "", text); err != nil {
+		if err := w.out.WarnOfHost(answer.CodeNoRoom, "", why); err != nil {
 			return err
 		}
 	}

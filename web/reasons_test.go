@@ -25,7 +25,7 @@ var sentence = regexp.MustCompile(`[a-z]{2,}`)
 // isReason reports whether what has this name holds a reason for people.
 func isReason(name string) bool {
 	switch strings.ToLower(name) {
-	case "reason", "why", "withheld":
+	case "reason", "why", "withheld", "warning", "warnings":
 		return true
 	}
 	return false
@@ -139,7 +139,7 @@ func lastName(e ast.Expr) string {
 
 // reasonParameters returns for the names of functions which of their parameters are reasons.
 func reasonParameters(files []*ast.File) map[string][]int {
-	takes := map[string][]int{"Warn": {0}, "Miss": {1}, "Lose": {0}, "Memory": {0}}
+	takes := map[string][]int{"Warn": {1}, "WarnOfHost": {2}, "Miss": {1}, "Lose": {0}, "Memory": {0}}
 	for _, file := range files {
 		for _, decl := range file.Decls {
 			f, ok := decl.(*ast.FuncDecl)
