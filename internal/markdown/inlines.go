@@ -50,7 +50,8 @@ func NewInlines() *Inlines {
 // dialect returns what the dialect adds to CommonMark.
 func dialect() []goldmark.Extender {
 	return []goldmark.Extender{
-		formulaCells{}, extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)),
+		formulaCells{},
+		extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)),
 		extension.Strikethrough, extension.TaskList, extension.Linkify,
 		additions{},
 	}

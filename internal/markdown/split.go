@@ -29,8 +29,8 @@ func Split(source string) (closed, open string) {
 				if n == 0 {
 					return source[:cut], source[cut:]
 				}
-				if n = max(n, 0) + indent; n > len(line) { // go on in its last line
-					at, line = at+n, ""
+				if n += indent; n > len(line) { // go on in its last line
+					at += n
 					line, _, ended = strings.Cut(source[at:], "\n")
 				}
 			}
