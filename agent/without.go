@@ -24,8 +24,9 @@ func (a *Agent) checkWithout(ctx context.Context, t *Turn) error {
 		return fmt.Errorf("%w: it lists %d tools, and %d are the most; use globs such as server__*", ErrWithout, len(t.Without), maxWithout)
 	}
 	for _, glob := range t.Without {
-		server, _, _ := strings.Cut(glob, "__")
-		a.tools.AwaitNamed(ctx, server)
+		if server, _, _ := strings.Cut(glob, "__"); t.mayNeed(server) {
+			a.tools.AwaitNamed(ctx, server)
+		}
 	}
 	var names []string
 	listed := map[string]bool{}
@@ -36,14 +37,14 @@ func (a *Agent) checkWithout(ctx context.Context, t *Turn) error {
 		}
 	}
 	for _, glob := range t.Without {
-		if err := a.checkLeftOut(glob, names, listed); err != nil {
+		if err := a.checkLeftOut(t, glob, names, listed); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (a *Agent) checkLeftOut(glob string, names []string, listed map[string]bool) error {
+func (a *Agent) checkLeftOut(t *Turn, glob string, names []string, listed map[string]bool) error {
 	if _, err := path.Match(glob, ""); err != nil || strings.HasPrefix(glob, "!") {
 		return fmt.Errorf("%w: %q is not a tool's name or a glob of names such as server__*", ErrWithout, glob)
 	}
@@ -51,7 +52,8 @@ func (a *Agent) checkLeftOut(glob string, names []string, listed map[string]bool
 		return nil
 	}
 	server, _, _ := strings.Cut(glob, "__")
-	if slices.ContainsFunc(a.cfg.Tools.Status(), func(s schemas.ServerStatus) bool { return s.Name == server && !listed[server] }) {
+	isThere := func(s schemas.ServerStatus) bool { return s.Name == server && !listed[server] }
+	if t.mayNeed(server) && slices.ContainsFunc(a.cfg.Tools.Status(), isThere) {
 		return nil
 	}
 	advice := "GET /v1/tools and molar tools list name them"

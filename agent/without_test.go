@@ -96,6 +96,7 @@ func TestWithout_Unknown(t *testing.T) {
 		{"a broken glob", []string{"[", "family__get"}, nil, `"[" is not a tool's name`},
 		{"what adds", []string{"!family__get"}, nil, `"!family__get" is not a tool's name`},
 		{"not theirs to know", []string{"family__gte"}, rights, "GET /v1/tools"},
+		{"of a server that is not theirs to know", []string{"down__find"}, rights, "GET /v1/tools"},
 		{"too many", make([]string, 129), nil, "129 tools, and 128 are the most"},
 	}
 	for _, tt := range tests {

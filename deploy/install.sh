@@ -135,11 +135,13 @@ install() {
 	version=${version#v}
 	[ -n "$releases" ] || fail "the address of the releases is not known: set MOLAR_RELEASES to the folder that holds v1.2.3/ for each release"
 	[ -n "$version" ] || fail "the version is not known: name one, such as MOLAR_VERSION=1.2.3"
-	releases=${releases%/}
+	releases=${releases%/} insecure=''
 	case $releases in
 	https://* | file:///* | http://127.0.0.1[:/]* | http://localhost[:/]*) ;;
-	*) fail "the address of the releases is $releases: want https://" ;;
+	*) insecure=yes ;;
 	esac
+	case $releases in http://*@*) insecure=yes ;; esac # what is before @ is a name, not the host
+	[ -z "$insecure" ] || fail "the address of the releases is $releases: want https://"
 	platform
 	[ ! -d "$bin/molar" ] || fail "$bin/molar is a folder: name another folder with MOLAR_BIN"
 	tmp=$(mktemp -d)
@@ -213,6 +215,10 @@ advise() {
 
 uninstall() {
 	[ -f "$bin/molar" ] || fail "there is no $bin/molar: name its folder with MOLAR_BIN"
+	case $(version_of "$bin/molar" 2>/dev/null) in
+	"molar "*) ;;
+	*) fail "$bin/molar is another program, or does not run: remove it yourself" ;;
+	esac
 	rm -f "$bin/molar" || fail "$bin/molar cannot be removed"
 	remove_extras
 	say "Removed $bin/molar, its manual and its completions."

@@ -288,6 +288,8 @@ func TestInstall_refused(t *testing.T) {
 		"no version":              {nil, []string{"MOLAR_VERSION="}, nil, "name one"},
 		"without TLS":             {nil, []string{"MOLAR_RELEASES=http://releases.example.com"}, nil, "want https://"},
 		"like loopback":           {nil, []string{"MOLAR_RELEASES=http://127.0.0.1.example.com"}, nil, "want https://"},
+		"a name like loopback":    {nil, []string{"MOLAR_RELEASES=http://127.0.0.1:80@releases.example.com"}, nil, "want https://"},
+		"not ours to remove":      {nil, nil, []string{"--uninstall"}, "is another program"},
 		"a relative folder":       {nil, nil, []string{"--bin", "bin"}, "write its whole path"},
 		"a folder that is a file": {nil, nil, []string{"--bin", "/dev/null/bin"}, "cannot be written"},
 		"an unknown flag":         {nil, nil, []string{"--prefix"}, "--prefix is unknown"},

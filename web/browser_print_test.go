@@ -74,7 +74,7 @@ func TestPages_Print(t *testing.T) {
 	j.do(chromedp.Navigate(j.url + "/turn?id=t-payroll"))
 	j.sees(`document.querySelector(".summary")`)
 	got := j.printed("trace")
-	for _, want := range []string{"Trace of a turn", "Where the time went", "Why each tool was called, or not"} {
+	for _, want := range []string{"Trace of a turn", "Where the time went", "Why each tool was called, or was not."} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing", want)
 		}

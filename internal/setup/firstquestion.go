@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"molar/internal/cli"
 	"molar/schemas"
@@ -41,7 +42,9 @@ func FirstQuestion(servers []string, tools []schemas.Tool) string {
 			if len(arguments) > 0 {
 				c.text += ", " + strings.Join(arguments, ", ")
 			}
-			all = append(all, c)
+			if isPlain(c.text) {
+				all = append(all, c)
+			}
 		}
 	}
 	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.rank, b.rank) })
@@ -49,6 +52,16 @@ func FirstQuestion(servers []string, tools []schemas.Tool) string {
 		return ""
 	}
 	return all[0].text
+}
+
+// longest is the maximum size of a first question, in bytes.
+const longest = 120
+
+// isPlain reports whether a person sees at a glance all that a question says. Parts of it are a server's text, so
+// it names no file or resource, as @path does.
+func isPlain(question string) bool {
+	hidden := func(r rune) bool { return r == '@' || !unicode.IsPrint(r) }
+	return len(question) <= longest && !strings.ContainsFunc(question, hidden)
 }
 
 // guarded matches a tool that may return secrets, which a first question must not ask for.

@@ -10,10 +10,10 @@ import (
 	"molar/internal/markdown"
 )
 
-// Copy returns the sequence that puts a text into the terminal's clipboard (OSC 52). Many terminals ask
-// first, or ignore it.
+// Copy returns the sequence that puts foreign text, cleaned as on the screen, into the terminal's clipboard
+// (OSC 52). Many terminals ask first, or ignore it.
 func Copy(content string) string {
-	return "\x1b]52;c;" + base64.StdEncoding.EncodeToString([]byte(content)) + "\a"
+	return "\x1b]52;c;" + base64.StdEncoding.EncodeToString([]byte(Clean(content))) + "\a"
 }
 
 // LastCode returns the last block of code in Markdown as it was written; empty if there is none.

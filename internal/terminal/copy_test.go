@@ -1,6 +1,7 @@
 package terminal_test
 
 import (
+	"encoding/base64"
 	"testing"
 
 	"molar/internal/terminal"
@@ -16,7 +17,8 @@ func TestLastCode(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	if got := terminal.Copy("ls\x1b"); got != "\x1b]52;c;bHMb\a" {
+	clean := "\x1b]52;c;" + base64.StdEncoding.EncodeToString([]byte("if a {\n\tb()")) + "\a"
+	if got := terminal.Copy("if a {\x1b[201~\n\u202e\tb()\x03"); got != clean { // nothing that the screen does not show
 		t.Errorf("%q", got)
 	}
 }

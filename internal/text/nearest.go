@@ -1,6 +1,9 @@
 package text
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // leastStem is the length of the shortest name that matches longer names by their beginning.
 const leastStem = 3
@@ -11,6 +14,9 @@ func Nearest(name string, known []string) string {
 	name = strings.ToLower(name)
 	best, distance := "", max(2, len(name)/3)+1
 	for _, k := range known {
+		if longer := utf8.RuneCountInString(name) - utf8.RuneCountInString(k); max(longer, -longer) >= distance {
+			continue // a name from a request may be very long
+		}
 		if d := editDistance(name, strings.ToLower(k)); d < distance {
 			best, distance = k, d
 		}

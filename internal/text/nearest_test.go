@@ -1,6 +1,7 @@
 package text_test
 
 import (
+	"strings"
 	"testing"
 
 	"molar/internal/text"
@@ -19,5 +20,13 @@ func TestTo(t *testing.T) {
 		if got := text.Nearest(name, known); got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
+	}
+}
+
+// A name may come from a request: a very long one costs little.
+func TestNearest_Long(t *testing.T) {
+	long := strings.Repeat("x", 1<<16)
+	if n := testing.AllocsPerRun(1, func() { text.Nearest(long, []string{"family__get", "family__list"}) }); n > 100 {
+		t.Errorf("%.0f allocations", n)
 	}
 }

@@ -149,7 +149,7 @@ export function setupPath(assistant = storedValue("assistant")) {
 
 // --- the theme: the system's, unless the reader chose one -------------------------------------
 
-export function applyTheme(theme = storedValue("theme")) {
+function applyTheme(theme = storedValue("theme")) {
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
   else delete document.documentElement.dataset.theme;
 }
@@ -321,7 +321,7 @@ export async function showLinks() {
 }
 
 // signOut ends the reader's session everywhere.
-export async function signOut() {
+async function signOut() {
   await send("/logout", { method: "POST" }).catch(() => null); // then the page for signing in shows that the session goes on
   location.assign("/login");
 }

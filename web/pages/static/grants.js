@@ -6,7 +6,7 @@ import { api, covers, el, t } from "/static/app.js";
 const reach = (g) => (g.conversation_id ? t("in one conversation", "trong một cuộc trò chuyện") : t("always", "luôn luôn"));
 
 // takeBack returns a button that takes a permission back. done is called with the text to show.
-export function takeBack(g, done) {
+function takeBack(g, done) {
   const button = el("button", { type: "button", className: "small", "aria-label": t(`Take back: ${covers(g)}`, `Rút lại: ${covers(g)}`), on: { click: async () => {
     button.disabled = true;
     try {

@@ -112,7 +112,7 @@ export function setVersions(box, versions, go) {
 }
 
 // fileSize returns the size of a file for people.
-export const fileSize = (bytes) => (bytes < 1000 ? `${number(bytes)} B` : bytes < 999_500 ? `${number(bytes / 1000)} kB` : `${number(bytes / 1e6, 1)} MB`);
+const fileSize = (bytes) => (bytes < 1000 ? `${number(bytes)} B` : bytes < 999_500 ? `${number(bytes / 1000)} kB` : `${number(bytes / 1e6, 1)} MB`);
 
 // fileChip returns what stands for a file: a picture that opens, or an icon with the name and the size.
 export function fileChip(f, props = {}) {
