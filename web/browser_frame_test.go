@@ -133,7 +133,7 @@ func TestChatPage_ListByKeyboard(t *testing.T) {
 		}
 	}
 	j.do(chromedp.KeyEvent(kb.Delete))
-	j.sees(`document.activeElement.textContent === "Rename"`)
+	j.sees(`document.activeElement.textContent === "Rename"`, `new Set([...document.querySelectorAll("#more .icon")].map((i) => i.getBoundingClientRect().left)).size === 1`)
 	j.do(chromedp.KeyEvent(kb.ArrowDown))
 	j.sees(`document.activeElement.textContent === "Pin"`)
 	j.do(chromedp.KeyEvent(kb.Enter))

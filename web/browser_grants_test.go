@@ -98,6 +98,11 @@ func TestChatPage_Grants(t *testing.T) {
 		`document.querySelector(".approval .asked").getBoundingClientRect().top > document.querySelector(".approval h3").getBoundingClientRect().bottom - 1`,
 		`document.querySelector(".approval select").getBoundingClientRect().right < document.querySelector(".approval").getBoundingClientRect().right`)
 	j.shot("three-ways")
+	// On a phone the decision stays in view, below what is asked, and nothing covers it.
+	j.do(chromedp.EmulateViewport(360, 740))
+	j.sees(`[...document.querySelectorAll(".approval > .row:last-child button")].every((b) => { const r = b.getBoundingClientRect(); return document.elementFromPoint(r.left + r.width / 2, r.bottom - 4) === b; })`,
+		`document.querySelector(".approval > .row:last-child").textContent === "Approve onceRefuse"`)
+	j.shot("three-ways-phone")
 	eval[any](j, `document.querySelector(".approval select").value = "host to example.com"`)
 	press("In this conversation")
 	j.sees(idle, `document.body.textContent.includes("Allowed in this conversation: `+wide+`")`, `document.querySelector(".prose").textContent.includes("Sent as conversation")`)

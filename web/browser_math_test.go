@@ -38,6 +38,7 @@ var formulas = []string{
 	"$$\\begin{align}\na &= b + c \\\\\nd &= e\n\\end{align}$$", "$$\\begin{array}{c|c} x & y \\\\ \\hline 1 & 2 \\end{array}$$",
 	`$$\text{Diện tích} = \pi \times \text{bán kính}^2 \approx 3{,}14 \times r^2$$`, `$\frac{1}{1 + \frac{1}{1 + \frac{1}{x}}}$`, `$\cancel{x} + \xrightarrow{\Delta}$`,
 	`$\ce{2H2 + O2 -> 2H2O}$`, `$\ce{SO4^2-}$ and $\pu{9.81 m/s2}$`, "```math\n\\frac{dy}{dx} = ky\n```",
+	"\\begin{align}\na &= b \\\\\n&= 50%\n\\end{align}.", "We have \\[\nx = 1\n\\],", "The matrix \\begin{pmatrix} 1 & 2 \\end{pmatrix} is one, 50\\% of all.", "| a | b |\n|---|---|\n| $|x|$ | c |",
 	`$$a = b + c + d + e + f + g + h + i + j + k + l + m + n + o + p + q + r + s + t + u + v + w + x + y + z + \alpha + \beta + \gamma + \delta + \epsilon$$`,
 }
 

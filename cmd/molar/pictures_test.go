@@ -2,16 +2,22 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"image"
+	"image/color"
 	"image/png"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/mark3labs/mcp-go/mcp"
@@ -82,12 +88,25 @@ func (b tab) signIn(url, name, page string) {
 	b.sees(`location.pathname === "` + page + `" && document.readyState === "complete"`)
 }
 
+// looks sets the size of the window, and light or dark.
+func (b tab) looks(width, height int64, scheme string) {
+	b.t.Helper()
+	b.do("resize", chromedp.EmulateViewport(width, height), b.call("Emulation.setEmulatedMedia", map[string]any{
+		"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}, {"name": "prefers-reduced-motion", "value": "reduce"}},
+	}))
+}
+
 // picture writes what is shown, in a window of a size, into docs/images.
 func (b tab) picture(name string, width, height int64) {
 	b.t.Helper()
-	b.do("resize", chromedp.EmulateViewport(width, height), b.call("Emulation.setEmulatedMedia", map[string]any{
-		"features": []map[string]string{{"name": "prefers-color-scheme", "value": "light"}, {"name": "prefers-reduced-motion", "value": "reduce"}},
-	}), chromedp.Evaluate[chromedp.Void](`document.activeElement?.blur()`))
+	b.looks(width, height, "light")
+	b.do("leave the box", chromedp.Evaluate[chromedp.Void](`document.activeElement?.blur()`))
+	b.shoot(name)
+}
+
+// shoot writes what is shown into docs/images.
+func (b tab) shoot(name string) {
+	b.t.Helper()
 	shot, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 	if err != nil {
 		b.t.Fatal(err)
@@ -97,7 +116,7 @@ func (b tab) picture(name string, width, height int64) {
 		b.t.Fatal(err)
 	}
 	var small bytes.Buffer
-	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&small, shown); err != nil {
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&small, fewerColours(shown)); err != nil {
 		b.t.Fatal(err)
 	}
 	if small.Len() > 150_000 {
@@ -106,6 +125,38 @@ func (b tab) picture(name string, width, height int64) {
 	if err := os.WriteFile(filepath.Join("..", "..", "docs", "images", name), small.Bytes(), 0o600); err != nil {
 		b.t.Fatal(err)
 	}
+}
+
+// fewerColours returns a picture in its 256 most frequent colours that differ to the eye, with the nearest of
+// them for each other one: half the size.
+func fewerColours(m image.Image) *image.Paletted {
+	count := map[color.RGBA]int{}
+	each := func(do func(x, y int, c color.RGBA)) {
+		for y := m.Bounds().Min.Y; y < m.Bounds().Max.Y; y++ {
+			for x := m.Bounds().Min.X; x < m.Bounds().Max.X; x++ {
+				r, g, b, _ := m.At(x, y).RGBA()
+				do(x, y, color.RGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), 255}) //nolint:gosec // 16 bits to 8
+			}
+		}
+	}
+	each(func(_, _ int, c color.RGBA) { count[c]++ })
+	all := slices.SortedFunc(maps.Keys(count), func(a, b color.RGBA) int { return cmp.Or(count[b]-count[a], cmp.Compare(fmt.Sprint(a), fmt.Sprint(b))) })
+	few := image.NewPaletted(m.Bounds(), nil)
+	for _, c := range all {
+		alike := func(other color.Color) bool {
+			o, _ := other.(color.RGBA)
+			return max(c.R, o.R)-min(c.R, o.R) < 6 && max(c.G, o.G)-min(c.G, o.G) < 6 && max(c.B, o.B)-min(c.B, o.B) < 6
+		}
+		if len(few.Palette) < 256 && (count[c] > 2000 || !slices.ContainsFunc(few.Palette, alike)) {
+			few.Palette = append(few.Palette, c)
+		}
+	}
+	index := map[color.RGBA]uint8{}
+	for _, c := range all {
+		index[c] = uint8(few.Palette.Index(c)) //nolint:gosec // at most 255
+	}
+	each(func(x, y int, c color.RGBA) { few.SetColorIndex(x, y, index[c]) })
+	return few
 }
 
 // TestPictures makes the pictures of the docs, of a help desk with its people.
@@ -197,30 +248,52 @@ func TestPictures(t *testing.T) {
 	mai.picture("account.png", 1000, 1250)
 }
 
-// playsTickets plays a model that looks for tickets about a printer, and opens one.
+// batteryAnswer is an answer with formulas.
+const batteryAnswer = "About **43 minutes**. The battery stores $E = 480\\,\\text{Wh}$, of which the inverter passes on $\\eta = 90\\,\\%$:\n\n" +
+	"$$\nt = \\frac{\\eta \\, E}{P} = \\frac{0{.}9 \\cdot 480\\,\\text{Wh}}{600\\,\\text{W}} = 0{.}72\\,\\text{h}\n$$\n\nAn older battery holds less. After $n$ years count on\n\n" +
+	"$$\nE_n = E \\left(1 - \\frac{1}{20}\\right)^{n}, \\qquad E_4 \\approx 0{.}81\\,E\n$$"
+
+// playsTickets plays a model that looks for tickets about a printer and opens one, in English and Vietnamese,
+// and knows a formula.
 func playsTickets(r models.Request) *models.Reply {
-	last := r.Roles[len(r.Roles)-1]
+	vi := strings.Contains(r.LastUser, "Máy in") || strings.Contains(r.LastUser, "Mở một phiếu")
+	opens := strings.Contains(r.LastUser, "Open a ticket") || strings.Contains(r.LastUser, "Mở một phiếu")
+	calls := func(tool, args string) *models.Reply {
+		return &models.Reply{Calls: []models.Call{{Name: "helpdesk__" + tool, Args: []byte(args)}}}
+	}
+	first := r.Roles[len(r.Roles)-1] == "user"
 	switch {
 	case isSummary(r):
-		return models.Text("Printer on floor 3")
-	case last == "user" && len(r.Tools) > 0 && strings.Contains(r.LastUser, "Open a ticket"):
-		return &models.Reply{Calls: []models.Call{{Name: "helpdesk__create_ticket", Args: []byte(`{"title":"Printer 3 shows E-52"}`)}}}
-	case last == "user" && len(r.Tools) > 0:
-		return &models.Reply{Calls: []models.Call{{Name: "helpdesk__find_tickets", Args: []byte(`{"query":"printer 3"}`)}}}
-	case strings.Contains(r.LastUser, "Open a ticket"):
-		return models.Text("Ticket 4711 is open.")
+		return models.Text(map[bool]string{true: "Máy in tầng 3 báo lỗi", false: "Printer on floor 3"}[vi])
+	case strings.Contains(r.LastUser, "battery"):
+		return models.Text(batteryAnswer)
+	case first && opens && vi:
+		return calls("create_ticket", `{"title":"Máy in tầng 3 báo E-52"}`)
+	case first && opens:
+		return calls("create_ticket", `{"title":"Printer 3 shows E-52"}`)
+	case first && slices.Contains(r.Tools, "helpdesk__find_tickets"):
+		return calls("find_tickets", map[bool]string{true: `{"query":"máy in tầng 3"}`, false: `{"query":"printer 3"}`}[vi])
+	case first:
+		return models.Text("I cannot see the tickets. **E-52** means that a paper tray is open.")
+	case vi:
+		return models.Text("Chưa có ai báo. **E-52** nghĩa là khay giấy đang mở.")
 	}
 	return models.Text("Nobody has. **E-52** means that a paper tray is open.")
 }
 
-// TestPictures_chat makes the picture of the chat page: a call, why it was made, and a call that asks.
+// TestPictures_chat makes the pictures of the chat page: a call, why it was made, and a call that asks; the choice
+// of a model; a formula; a phone; and those of the trace of a turn and of two turns compared.
 func TestPictures_chat(t *testing.T) {
 	if os.Getenv("MOLAR_PICTURES") == "" {
 		t.Skip("MOLAR_PICTURES is not set: make pictures writes the pictures of the docs")
 	}
 	s := server.NewMCPServer("helpdesk", "1.0.0")
 	s.AddTool(mcp.NewTool("find_tickets", mcp.WithDescription("Finds open tickets."), mcp.WithReadOnlyHintAnnotation(true), mcp.WithDestructiveHintAnnotation(false), mcp.WithString("query", mcp.Required())),
-		func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			select { // as long as a real one takes
+			case <-time.After(180 * time.Millisecond):
+			case <-ctx.Done():
+			}
 			return mcp.NewToolResultText("No open ticket is about it."), nil
 		})
 	s.AddTool(mcp.NewTool("create_ticket", mcp.WithDescription("Opens a ticket for the people of the help desk."), mcp.WithDestructiveHintAnnotation(false), mcp.WithString("title", mcp.Required())),
@@ -229,7 +302,9 @@ func TestPictures_chat(t *testing.T) {
 		})
 	ts := httptest.NewServer(server.NewStreamableHTTPServer(s, server.WithStateLess(true)))
 	t.Cleanup(ts.Close)
-	d := &deskHost{t: t, env: homeEnv(t, startModel(t, models.Config{Script: playsTickets})), dir: t.TempDir()}
+	d := &deskHost{t: t, env: homeEnv(t, startModel(t, models.Config{
+		Script: playsTickets, Models: []string{"qwen2.5:7b-instruct", "qwen2.5:3b-instruct", "gemma3:12b", "llama3.1:8b", "mistral-nemo:12b"}, FirstToken: 120 * time.Millisecond, Interval: 15 * time.Millisecond,
+	})), dir: t.TempDir()}
 	d.write("molar.yaml", "default: helpdesk\nllm: {provider: ollama}\nmemory: {store: ./molar.db}\ntelemetry: {trace: on}\n"+
 		"assistants: {helpdesk: {system_prompt: You help colleagues with their computers., tools: ['helpdesk__*']}}\n"+
 		"mcpServers: {helpdesk: {url: '"+ts.URL+"/mcp'}}\n")
@@ -245,8 +320,45 @@ func TestPictures_chat(t *testing.T) {
 	b.sees(`document.querySelector(".approval .primary")`)
 	b.do("why", chromedp.EmulateViewport(1280, 850), chromedp.Evaluate[chromedp.Void](`document.querySelector(".assistant .actions .why").click()`))
 	b.sees(`document.querySelector("#why .badge")`)
-	b.do("scroll", chromedp.Evaluate[chromedp.Void](`document.querySelector(".approval details").open = false; document.getElementById("log").scrollTop = 0`))
-	b.picture("chat.png", 1280, 850)
+	b.do("fold", chromedp.Evaluate[chromedp.Void](`document.querySelector(".approval details").open = false; document.getElementById("log").scrollTop = 0`))
+	b.picture("chat.png", 1280, 950)
+
+	trace := tab{t, chromiumTab(t)}
+	first, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.querySelector(".assistant .actions .why").href`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.do("refuse", chromedp.Evaluate[chromedp.Void](`document.querySelector(".approval > .row:last-child button:last-child").click()`))
+	b.sees(`document.querySelectorAll(".assistant .actions").length === 2`)
+	trace.open(first)
+	trace.sees(`document.querySelectorAll(".fall li").length > 3`)
+	trace.picture("trace.png", 1280, 1140)
+	trace.do("ask again", chromedp.Click(".why .again"))
+	const compare = `.assistant:not([hidden]) a[href*="before="]`
+	trace.sees(`location.pathname === "/" && document.querySelector('` + compare + `')`)
+	trace.do("compare", chromedp.Click(compare))
+	trace.sees(`location.pathname === "/turn" && document.querySelector(".compared.differs")`)
+	trace.picture("compare.png", 1280, 950)
+
+	b.open(d.url + "/")
+	b.do("begin", chromedp.Click("#new"))
+	b.say("How long does the battery of the server room last at 600 W?")
+	b.sees(`document.querySelector(".assistant .actions")`, `document.querySelectorAll(".prose math").length === 5`)
+	b.picture("formula.png", 1000, 680)
+	b.do("begin", chromedp.Click("#new"), chromedp.Click("#picker"))
+	b.sees(`document.querySelectorAll(".models button").length >= 5`)
+	b.picture("models.png", 1000, 680)
+
+	phone := tab{t, chromiumTab(t)}
+	phone.do("speak Vietnamese", phone.call("Emulation.setUserAgentOverride", map[string]any{"userAgent": "Mobile", "acceptLanguage": "vi"}))
+	phone.looks(390, 800, "dark")
+	phone.open(d.url + "/")
+	phone.say("Máy in tầng 3 báo E-52. Có ai báo lỗi chưa?")
+	phone.sees(`document.querySelector(".assistant .actions .why")`)
+	phone.say("Mở một phiếu giúp tôi.")
+	phone.sees(`document.querySelector(".approval .primary")`)
+	phone.do("leave the box", chromedp.Evaluate[chromedp.Void](`document.activeElement?.blur()`))
+	phone.shoot("phone.png")
 }
 
 // playsFamilies plays a large, a medium and a small model: the medium one says the same in other words, and

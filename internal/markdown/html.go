@@ -19,7 +19,7 @@ type additions struct{}
 // Extend implements [goldmark.Extender]. The parsers precede those of goldmark for the same marks.
 func (additions) Extend(m goldmark.Markdown) {
 	m.Parser().AddOptions(
-		parser.WithBlockParsers(util.Prioritized(mathBlock{}, 650), util.Prioritized(footnoteBlock{}, 650)),
+		parser.WithBlockParsers(util.Prioritized(mathBlock{}, 450), util.Prioritized(footnoteBlock{}, 650)),
 		parser.WithInlineParsers(util.Prioritized(mathInline{}, 90), util.Prioritized(footnoteInline{}, 90)),
 	)
 	m.Renderer().AddOptions(renderer.WithNodeRenderers(util.Prioritized(writer{}, 100)))

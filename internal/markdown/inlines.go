@@ -50,6 +50,7 @@ func NewInlines() *Inlines {
 // dialect returns what the dialect adds to CommonMark.
 func dialect() []goldmark.Extender {
 	return []goldmark.Extender{
+		formulaCells{},
 		extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)),
 		extension.Strikethrough, extension.TaskList, extension.Linkify,
 		additions{},

@@ -3,14 +3,17 @@ package markdown
 import (
 	"bytes"
 	"regexp"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
+	tables "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 )
 
-// A Math is a formula within a line, as TeX between \( and \), or between dollar signs.
+// A Math is a formula within a paragraph, as TeX between \( and \), between dollar signs, or in an environment.
 type Math struct {
 	ast.BaseInline
 	// Source is the source of the formula, with its marks.
@@ -29,7 +32,13 @@ func (m *Math) Dump(source []byte, level int) {
 }
 
 // A MathBlock is a formula on separate lines. Its lines are the source, with the marks.
-type MathBlock struct{ ast.BaseBlock }
+type MathBlock struct {
+	ast.BaseBlock
+	mark  mathMark
+	text  string // the lines read, as far as an end is looked for
+	whole bool   // the end mark has been read
+	loose bool   // empty lines do not end it
+}
 
 // kindMathBlock is the kind of [MathBlock].
 var kindMathBlock = ast.NewNodeKind("MathBlock")
@@ -43,8 +52,49 @@ func (*MathBlock) IsRaw() bool { return true }
 // Dump implements [ast.Node].
 func (m *MathBlock) Dump(source []byte, level int) { ast.DumpHelper(m, source, level, nil, nil) }
 
+// A mathMark is the pair of marks around a formula.
+type mathMark struct{ open, end string }
+
 // mathMarks are the marks around formulas, the longer ones first.
-var mathMarks = []struct{ open, end string }{{`\[`, `\]`}, {`$$`, `$$`}, {`\(`, `\)`}, {`$`, `$`}}
+var mathMarks = []mathMark{{`\[`, `\]`}, {`$$`, `$$`}, {`\(`, `\)`}, {`$`, `$`}}
+
+// environment matches the start of a formula without other marks.
+var environment = regexp.MustCompile(`^\\begin(\{[A-Za-z]{1,32}\*?\})`)
+
+// markAt returns the marks of the formula that begins a text; none if none begins there.
+func markAt(text string) mathMark {
+	for _, mark := range mathMarks {
+		if strings.HasPrefix(text, mark.open) {
+			return mark
+		}
+	}
+	if found := environment.FindStringSubmatch(text); found != nil {
+		return mathMark{found[0], `\end` + found[1]}
+	}
+	return mathMark{}
+}
+
+// The lengths, in bytes, up to which the end of a formula is looked for; with empty lines in it, up to farLoose.
+const farthest, farLoose = 8 << 10, 4000
+
+// length returns the length of the formula that begins a text, with its marks; 0 if its end is not there.
+func (m mathMark) length(text string) int {
+	text = text[:min(len(text), farthest)]
+	depth := 0
+	for i := len(m.open); i < len(text); i++ {
+		switch rest := text[i:]; {
+		case strings.HasPrefix(rest, m.end):
+			if depth--; depth < 0 {
+				return i + len(m.end)
+			}
+		case m.open != m.end && strings.HasPrefix(rest, m.open):
+			depth++
+		case rest[0] == '\\':
+			i++ // what is behind a backslash is no mark
+		}
+	}
+	return 0
+}
 
 // mathInline parses formulas within a paragraph, before their backslashes and underscores are
 // parsed as Markdown.
@@ -52,81 +102,126 @@ type mathInline struct{}
 
 func (mathInline) Trigger() []byte { return []byte{'\\', '$'} }
 
-func (mathInline) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.Node {
+func (mathInline) Parse(parent ast.Node, block text.Reader, _ parser.Context) ast.Node {
 	line, _ := block.PeekLine()
-	for _, mark := range mathMarks {
-		if !bytes.HasPrefix(line, []byte(mark.open)) {
-			continue
-		}
-		n := bytes.Index(line[len(mark.open):], []byte(mark.end))
-		if n <= 0 {
-			return nil
-		}
-		whole := line[:len(mark.open)+n+len(mark.end)]
-		if mark.open == "$" && !isMath(block.PrecendingCharacter(), whole[1:1+n], line[len(whole):]) {
-			return nil
-		}
-		block.Advance(len(whole))
-		return &Math{Source: string(whole)}
+	mark := markAt(string(line))
+	if mark.open == "" {
+		return nil
 	}
-	return nil
+	before := block.PrecendingCharacter()
+	number, at := block.Position()
+	source, rest := "", string(line)
+	for { // find the end, for a single dollar sign in the same line
+		source += rest
+		if n := mark.length(source); n > 0 {
+			n -= len(source) - len(rest)
+			source, rest = source[:len(source)-len(rest)+n], rest[n:]
+			block.Advance(n)
+			break
+		}
+		block.AdvanceLine()
+		if line, _ = block.PeekLine(); line == nil || mark.open == "$" || len(source) > farthest {
+			return nil
+		}
+		rest = string(line)
+	}
+	if !mark.isMath(before, source[len(mark.open):len(source)-len(mark.end)], rest) {
+		block.SetPosition(number, at)
+		return nil
+	}
+	for p := parent; p != nil; p = p.Parent() {
+		if p.Kind() == tables.KindTableCell {
+			source = strings.ReplaceAll(source, `\|`, "|") // the escape of a cell
+		}
+	}
+	return &Math{Source: source}
 }
 
-// isMath reports whether the text between single dollar signs is a formula, and not part of two prices or of two
+// isMath reports whether the text between marks is a formula. Between dollar signs, it is not part of prices or of
 // names of variables.
-func isMath(before rune, inside, after []byte) bool {
-	next, _ := utf8.DecodeRune(after)
-	if inside[0] == ' ' || inside[len(inside)-1] == ' ' || '0' <= next && next <= '9' {
+func (m mathMark) isMath(before rune, inside, after string) bool {
+	next, size := utf8.DecodeRuneInString(after)
+	second, _ := utf8.DecodeRuneInString(after[size:])
+	letters := strings.IndexFunc(inside, isWord) >= 0
+	prose := words.MatchString(inside) && !product.MatchString(inside)
+	switch spaced := strings.HasPrefix(inside, " "); {
+	case inside == "":
 		return false
-	}
-	if bytes.ContainsAny(inside, `\^_={}`) {
+	case m.open == "$$":
+		return before != '$' && next != '$' && letters && (!prose || strings.ContainsAny(inside, `\^_={}&`))
+	case m.open != "$":
+		return m.open[1] != 'b' || strings.ContainsAny(inside, `\^_=&`)
+	case before == '$', '0' <= next && next <= '9', next == '{', strings.Contains(inside, "`"), spaced != strings.HasSuffix(inside, " "):
+		return false
+	case spaced:
+		return command.MatchString(inside) || strings.IndexFunc(inside, unicode.IsLetter) >= 0 && !prose
+	case isJoined(next): // as in the nth
+		ending := unicode.IsLower(next) && unicode.IsLower(second) && strings.IndexFunc(inside, unicode.IsLetter) >= 0
+		return command.MatchString(inside) || ending && !prose && !isJoined(before)
+	case strings.ContainsAny(inside, `\^_={}`):
 		return true
 	}
-	return !isWord(before) && !isWord(next) && (!words.Match(inside) || product.Match(inside))
+	return !isJoined(before) && !prose
 }
 
 // words matches what holds a word; without any mark of TeX it is not a formula, unless it is a product, or names
-// points of a figure.
+// points of a figure. command matches what only TeX has.
 var (
 	words   = regexp.MustCompile(`\pL{2}`)
-	product = regexp.MustCompile(`^(?:[a-z]{2}|[A-Z]{2,4})$`)
+	product = regexp.MustCompile(`^ ?(?:[a-z]{2}|[A-Z]{2,4}) ?$`)
+	command = regexp.MustCompile(`\\[A-Za-z]|\^`)
 )
 
-// mathBlock parses formulas that begin a line, up to the line with their end mark. An empty line
-// also ends them, as in TeX.
+// isJoined reports whether a character would make one word with the character beside it. Some scripts have no
+// spaces between words.
+func isJoined(r rune) bool {
+	return isWord(r) && !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+}
+
+// mathBlock parses formulas that begin a line, up to the line with their end mark. An empty line also ends them, as
+// in TeX, unless a line of its own began them.
 type mathBlock struct{}
 
 func (mathBlock) Trigger() []byte { return []byte{'\\', '$'} }
 
-func (mathBlock) Open(_ ast.Node, reader text.Reader, _ parser.Context) (ast.Node, parser.State) {
-	line, segment := reader.PeekLine()
-	end := mathEnd(line)
-	if end == "" {
+func (mathBlock) Open(_ ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	first, segment := reader.PeekLine()
+	line := strings.TrimSpace(string(first))
+	mark, loose := blockMark(line)
+	if mark.open == "" || pc.BlockIndent() > 3 && line != mark.open {
 		return nil, parser.NoChildren
 	}
-	rest := bytes.TrimSpace(line)[2:]
-	if at := bytes.Index(rest, []byte(end)); at >= 0 && len(bytes.TrimSpace(rest[at+2:])) > 0 {
-		return nil, parser.NoChildren // a formula at the start of a sentence
+	if above, ok := pc.LastOpenedBlock().Node.(*ast.Paragraph); ok && endsInFormula(above.Lines(), reader.Source()) {
+		return nil, parser.NoChildren
 	}
-	m := &MathBlock{}
+	far := loose && mark.reach(string(reader.Source()[segment.Start:])) < 0
+	n := mark.length(line)
+	if n > 0 && !isPunctuation(line[n:]) || far && line != mark.open {
+		return nil, parser.NoChildren // a formula at the start of a sentence, or an environment without an end
+	}
+	m := &MathBlock{mark: mark, text: strings.TrimLeft(string(first), " \t"), whole: n > 0, loose: loose && !far}
 	m.Lines().Append(segment)
 	reader.AdvanceToEOL()
 	return m, parser.NoChildren
 }
 
 func (mathBlock) Continue(node ast.Node, reader text.Reader, _ parser.Context) parser.State {
-	lines := node.Lines()
-	first, last := lines.At(0), lines.At(lines.Len()-1)
-	opening := bytes.TrimSpace(first.Value(reader.Source()))
-	before := bytes.TrimSpace(last.Value(reader.Source()))
-	if lines.Len() == 1 {
-		before = before[2:]
-	}
+	m, ok := node.(*MathBlock)
 	line, segment := reader.PeekLine()
-	if bytes.HasSuffix(before, []byte(mathEnd(opening))) || len(bytes.TrimSpace(line)) == 0 {
+	if !ok || m.whole || !m.loose && len(bytes.TrimSpace(line)) == 0 {
 		return parser.Close
 	}
-	lines.Append(segment)
+	if before := len(m.text); before < farthest {
+		m.text += string(line)
+		n := m.mark.length(m.text) - before
+		m.whole = n > 0
+		if m.whole && !isPunctuation(string(line[n:])) { // a sentence goes on
+			m.Lines().Append(segment.WithStop(segment.Start + n - segment.Padding))
+			reader.Advance(n)
+			return parser.Close
+		}
+	}
+	m.Lines().Append(segment)
 	reader.AdvanceToEOL()
 	return parser.Continue | parser.NoChildren
 }
@@ -135,15 +230,60 @@ func (mathBlock) Close(ast.Node, text.Reader, parser.Context) {}
 
 func (mathBlock) CanInterruptParagraph() bool { return true }
 
-func (mathBlock) CanAcceptIndentedLine() bool { return false }
+func (mathBlock) CanAcceptIndentedLine() bool { return true }
 
-// mathEnd returns the end mark of the formula that begins on a line; empty if none begins there.
-func mathEnd(line []byte) string {
-	line = bytes.TrimSpace(line)
-	for _, mark := range mathMarks[:2] {
-		if bytes.HasPrefix(line, []byte(mark.open)) {
-			return mark.end
+// blockMark returns the marks of the formula that begins on a line; none if none does. loose means that it may have
+// empty lines.
+func blockMark(line string) (mark mathMark, loose bool) {
+	mark = markAt(line)
+	rest := strings.TrimPrefix(line, mark.open)
+	switch mark.open {
+	case "", "$", `\(`:
+		return mathMark{}, false
+	case "$$":
+		if rest != "" && !mark.isMath(0, strings.TrimRight(rest, "$"), "") {
+			return mathMark{}, false // a price
 		}
 	}
-	return ""
+	return mark, rest == "" || mark.open[1] == 'b'
 }
+
+// reach returns the length of the formula that begins a text: 0 if its end may come later, negative if it is too far
+// away.
+func (m mathMark) reach(text string) int {
+	n := m.length(text[:min(len(text), farLoose)])
+	if n == 0 && len(text) >= farLoose {
+		return -1
+	}
+	return n
+}
+
+// endsInFormula reports whether the next of some lines belongs to a formula that began in them.
+func endsInFormula(lines *text.Segments, source []byte) bool {
+	above := ""
+	for i := lines.Len() - 1; i >= 0 && len(above) < farthest; i-- {
+		line := lines.At(i)
+		above = string(line.Value(source)) + above
+	}
+	for i, n := 0, 0; i < len(above); i += n {
+		rest := above[i:]
+		n = 1
+		switch mark := markAt(rest); {
+		case rest[0] == '`':
+			n = len(rest) - len(strings.TrimLeft(rest, "`"))
+			if end := strings.Index(rest[n:], rest[:n]); end >= 0 {
+				n += end + n
+			}
+		case mark.open != "" && mark.open != "$":
+			if n = mark.length(rest); n == 0 {
+				return true
+			}
+		case rest[0] == '\\':
+			n = 2
+		}
+	}
+	return false
+}
+
+// isPunctuation reports whether a text can stand behind a formula on its line.
+func isPunctuation(text string) bool { return strings.Trim(text, " \t\r\n.,;:!?") == "" }

@@ -3,7 +3,7 @@ package markdown
 import "strings"
 
 // Split splits source after its last closed block: after an empty line that is outside of a code
-// fence and before a line that is not indented, and therefore not part of a list item. Text that is
+// fence and of a formula, and before a line that is not indented, and therefore not part of a list item. Text that is
 // appended to the source never changes the meaning of closed.
 func Split(source string) (closed, open string) {
 	fence, indent, blank, cut := "", 0, false, 0
@@ -24,6 +24,16 @@ func Split(source string) (closed, open string) {
 			blank = false
 			text := withoutMarks(line)
 			fence, indent = opensFence(strings.TrimRight(text, " \t\r")), len(line)-len(text)
+			if mark, loose := blockMark(strings.TrimRight(text, " \t\r")); loose {
+				n := mark.reach(source[at+indent:])
+				if n == 0 {
+					return source[:cut], source[cut:]
+				}
+				if n += indent; n > len(line) { // go on in its last line
+					at += n
+					line, _, ended = strings.Cut(source[at:], "\n")
+				}
+			}
 		}
 		at += len(line)
 		if ended {

@@ -28,6 +28,12 @@ func TestSplit(t *testing.T) {
 		"text behind a list":             {"1. a\n\n", "done"},
 		"a list behind text":             {"text\n\n", "- a"},
 		"a number that starts no item":   {"1. a\n\n", "2 teeth\n"},
+		"a formula hides empty lines":    {"a\n\n", "$$\nx\n\ny"},
+		"and one behind a mark":          {"", "1. \\[\n   x\n\ny"},
+		"an environment":                 {"", "\\begin{align}\nx\n\n\\begin{align}"},
+		"a closed formula does not":      {"\\[\nx\n\ny\n\\]\n\n", "text"},
+		"one without an end in reach":    {"$$\n\n" + strings.Repeat("a\n", 2000) + "\n", "text"},
+		"a price is no formula":          {"$$$\n\n", "text"},
 		"spaces alone are an empty line": {"one\n \t\n", "two"},
 		"nothing":                        {"", ""},
 	}
@@ -44,6 +50,7 @@ func TestSplit(t *testing.T) {
 // FuzzSplit: a closed block stays closed whatever comes behind it.
 func FuzzSplit(f *testing.F) {
 	f.Add("1. a\n\n```\nx\n\n```\n\nb", "\n\nc")
+	f.Add("a\n\n\\[\nx\n\ny", "\n\\]\n\nb")
 	f.Fuzz(func(t *testing.T, text, more string) {
 		closed, open := markdown.Split(text)
 		if closed+open != text {

@@ -111,7 +111,14 @@ func inline(n ast.Node, source []byte, in style) []span {
 	case *extension.Strikethrough:
 		return inlines(n, source, in.and(struck))
 	case *markdown.Math:
-		return []span{{text: n.Source, style: in.and(code)}}
+		var spans []span
+		for i, line := range strings.Split(strings.TrimRight(n.Source, "\n"), "\n") {
+			if i > 0 {
+				spans = append(spans, span{text: "\n", style: plain})
+			}
+			spans = append(spans, span{text: line, style: in.and(code)})
+		}
+		return spans
 	case *markdown.FootnoteMark:
 		return []span{{text: "[" + n.Label + "]", style: in.and(dim)}}
 	case *extension.TaskCheckBox:

@@ -91,8 +91,9 @@ export function approvalCard(ask) {
     el("p", {}, ask.question.where, t(` Without an answer until ${until} it counts as refused.`, ` Không trả lời trước ${until} nghĩa là từ chối.`)),
     folded, fault,
     beyond && el("p", {}, t("Beyond this call you would allow: ", "Ngoài lần gọi này, bạn sẽ cho phép: "), wide || el("strong", {}, covers(chosen()))),
+    beyond && el("div", { className: "row beyond" }, beyond),
     el("div", { className: "row" },
-      el("button", { type: "button", className: "primary", on: { click: () => decide("approve") } }, ask.unsure ? t("No: run it again", "Chưa: chạy lại") : t("Approve once", "Chấp thuận một lần")), beyond,
+      el("button", { type: "button", className: "primary", on: { click: () => decide("approve") } }, ask.unsure ? t("No: run it again", "Chưa: chạy lại") : t("Approve once", "Chấp thuận một lần")),
       el("button", { type: "button", on: { click: () => decide("refuse") } }, ask.unsure ? t("It was done, or is not wanted", "Đã xong, hoặc không cần nữa") : t("Refuse", "Từ chối"))));
   card.dataset.call = ask.call_id;
   return card;

@@ -17,14 +17,18 @@ const chemistry = /\\(?:ce|pu)(?![a-zA-Z])/;
 const marks = [["$$", "$$", true], ["\\[", "\\]", true], ["\\(", "\\)", false], ["$", "$", false]];
 
 // read returns the TeX of a source. It is null while its end has not arrived; what has no marks, in a fence, ends
-// with the answer.
-function read(source, ended) {
-  const text = source.trim();
+// with the answer. A percent sign behind a number is one, and begins no comment.
+function read(source, ended, display) {
+  const text = source.trim().replace(/(?<=[\d}])%/g, "\\%");
+  const [begin, name] = /^\\begin(\{[a-zA-Z]+\*?\})/.exec(text) ?? [];
+  const [, whole, point] = text.length > longest ? [text, text, ""] : /^(.*?)\s*([.,;:!?]*)$/s.exec(text);
   for (const [open, end, display] of marks) {
     if (!text.startsWith(open)) continue;
-    const whole = text.length >= open.length + end.length && text.endsWith(end);
-    return whole ? { tex: text.slice(open.length, -end.length), display } : ended ? { tex: "" } : null;
+    if (whole.length < open.length + end.length || !whole.endsWith(end)) return ended ? { tex: "" } : null;
+    const tex = whole.slice(open.length, -end.length).trimEnd();
+    return { tex: /\\end\{\w+\*?\}$/.test(tex) ? tex : tex + point, display };
   }
+  if (begin && whole.endsWith(`\\end${name}`) && whole.split(begin).length === whole.split(`\\end${name}`).length) return { tex: whole, display };
   return ended ? { tex: text, display: true } : null;
 }
 
@@ -43,7 +47,7 @@ function make({ tex, display }) {
   try {
     temml.render(tex, box, { displayMode: display, throwOnError: true, trust: false, maxSize: [10, 120], maxExpand: 1000 });
   } catch {
-    return null;
+    return display ? null : make({ tex, display: true }); // as of an environment with numbers
   }
   const tooFar = ({ style }) => style.padding.split(" ").some((size) => parseFloat(size) > farthest);
   if ([...box.querySelectorAll("[style]")].some(tooFar)) return null;
@@ -74,7 +78,7 @@ const widths = new ResizeObserver((entries) => {
 // be drawn; ended means that no text follows.
 export function draw(code, ended, failed) {
   const source = code.textContent;
-  const formula = read(source, ended);
+  const formula = read(source, ended, code.parentElement.tagName === "PRE");
   if (!formula) return;
   if (chemistry.test(source) && !chemical?.done) {
     addChemistry().then(() => { if (code.isConnected) draw(code, ended, failed); });
