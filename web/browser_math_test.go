@@ -45,7 +45,7 @@ var formulas = []string{
 // undrawn are formulas that keep their source: unknown, wrong, too long, or hostile.
 var undrawn = []string{
 	`$\SI{5}{km/h}$`, `$\frac{1$`, `$\href{javascript:pwn()}{x}$`, `$\url{https://evil.test}$`, `$\includegraphics{https://evil.test/a.png}$`, `$\htmlData{x=y}{z}$`,
-	`$\class{primary}{x}$`, `$\id{log}{x}$`, `$\style{position:fixed}{x}$`, `$\color{url(https://evil.test)}{x}$`, `$\def\a{\a\a}\a$`,
+	`$\raisebox{-90000em}{x}$`, `$\lower 99999pt x_1$`, `$\class{primary}{x}$`, `$\id{log}{x}$`, `$\style{position:fixed}{x}$`, `$\color{url(https://evil.test)}{x}$`, `$\def\a{\a\a}\a$`,
 	`$\def\a{` + strings.Repeat("x", 900) + `}\def\b{` + strings.Repeat(`\a`, 300) + `}\b\b\b$`, `$\newcommand{\x}{y}\x$`, `$` + strings.Repeat("x_1+", 1100) + `x$`,
 }
 

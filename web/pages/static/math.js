@@ -5,6 +5,7 @@ import temml from "/static/temml.js";
 import { el, t } from "/static/app.js";
 
 const longest = 4000; // characters of a formula that is drawn
+const farthest = 100; // em or points by which a part is raised or lowered
 const slice = 8; // milliseconds of drawing without a pause
 const most = 500; // formulas that are kept
 
@@ -48,6 +49,8 @@ function make({ tex, display }) {
   } catch {
     return display ? null : make({ tex, display: true }); // as of an environment with numbers
   }
+  const tooFar = ({ style }) => style.padding.split(" ").some((size) => parseFloat(size) > farthest);
+  if ([...box.querySelectorAll("[style]")].some(tooFar)) return null;
   for (const e of box.querySelectorAll("[id], [href]")) { // of labels, which would be names of the page
     e.removeAttribute("id");
     e.removeAttribute("href");
