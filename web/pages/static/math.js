@@ -61,10 +61,11 @@ function make({ tex, display }) {
 
 // A formula that is wider than its line scrolls in its box, by keyboard too.
 const widths = new ResizeObserver((entries) => {
-  for (const { target } of entries) {
-    const wide = target.scrollWidth > target.clientWidth + 1;
-    target.classList.toggle("scrolls", wide);
-    if (wide) {
+  const wide = entries.map(({ target }) => target.scrollWidth > target.clientWidth + 1); // all before the first change
+  for (const [at, { target }] of entries.entries()) {
+    if (target.classList.contains("scrolls") === wide[at]) continue;
+    target.classList.toggle("scrolls", wide[at]);
+    if (wide[at]) {
       target.tabIndex = 0;
       target.setAttribute("role", "group");
       target.setAttribute("aria-label", t("Formula", "Công thức"));
@@ -73,6 +74,11 @@ const widths = new ResizeObserver((entries) => {
     }
   }
 });
+
+// Only formulas that are near the view are measured: each that is costs time in every frame.
+document.addEventListener("contentvisibilityautostatechange", ({ target, skipped }) => {
+  for (const box of target.querySelectorAll(".formula")) if (skipped) widths.unobserve(box); else widths.observe(box);
+}, true);
 
 // draw replaces the source of a formula by the formula once all of it has arrived. failed is called if it cannot
 // be drawn; ended means that no text follows.
