@@ -193,3 +193,15 @@ memory: {store: ./molar.db}
 		}
 	}
 }
+
+// The only model is reported once, and not with the command that would overwrite the settings.
+func TestDoctor_OnlyModelGone(t *testing.T) {
+	t.Parallel()
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	config := writeFile(t, "molar.yaml", fmt.Sprintf("llm: {provider: openai, openai: {base_url: %q}}\nmemory: {store: ./molar.db}\n", gone.URL+"/v1"))
+	_, found := molarIn(t, homeEnv(t, nil), "doctor", "--config", config)
+	if !strings.Contains(found, "FAIL  model") || !strings.Contains(found, "name another one in llm.provider") || strings.Count(found, "no answer from the service") != 1 {
+		t.Errorf("the doctor says:\n%s", found)
+	}
+}

@@ -296,7 +296,7 @@ func model(ctx context.Context, h *host.Host) Finding {
 	defer cancel()
 	route, err := h.Chain.Warm(ctx)
 	if err != nil {
-		remedy := "start the service, set its key, or choose another provider: molar init"
+		remedy := "start the service, set its key, or name another one in llm.provider"
 		if fault, ok := errors.AsType[*providers.Error](err); ok && fault.Kind == providers.KindAuth {
 			remedy = keyRemedy(h.Config, fault.Provider)
 		}
@@ -338,6 +338,8 @@ func endpoints(ctx context.Context, h *host.Host) []Finding {
 	var first string
 	if route, err := routes.Pick(ctx, "", "", ""); err == nil {
 		first = route.Provider.Name()
+	} else if fault, ok := errors.AsType[*providers.Error](err); ok {
+		first = fault.Provider // the model has this finding
 	}
 	var findings []Finding
 	for _, name := range h.Config.EndpointsInUse() {

@@ -106,7 +106,11 @@ func (d *Dialogue) servers(ctx context.Context, files []*config.HostFile) (chose
 		if err != nil || spec == "" {
 			return chosen, typed, err
 		}
-		if _, _, err := config.ParseServer(spec); err != nil {
+		name, _, err := config.ParseServer(spec)
+		if err == nil {
+			err = config.CheckServerName(name, nil)
+		}
+		if err != nil {
 			d.say("  %s", strings.TrimPrefix(err.Error(), "--mcp: "))
 			continue
 		}
