@@ -30,6 +30,7 @@ func TestChat_NamedFiles(t *testing.T) {
 	}{
 		{"Sum up @" + notes + ".", "The file came."},
 		{"Write to me@home.test about @" + notes + "x", "No file came."},
+		{"Sum up:\nDear all,\nsee @" + notes, "No file came."},
 	} {
 		p := sitAt(t, env, "chat", "--config", config, tt.question)
 		p.see(tt.answer)

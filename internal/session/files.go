@@ -58,8 +58,9 @@ func attachment(name string, data []byte) (agent.Attachment, error) {
 }
 
 // WithFiles attaches the files that a question names as @path. A word that names no file stays
-// a word. It is for typed questions: one that a script passes on may be anyone's text, and has
-// --file.
+// a word, and so does every word of a text of several lines that was pasted: its author is not the
+// person who asks. It is for typed questions: one that a script passes on may be anyone's text, and
+// has --file.
 func (q Question) WithFiles() (Question, error) {
 	files, err := files(q.named())
 	q.Attached = append(q.Attached, files...)
@@ -68,7 +69,13 @@ func (q Question) WithFiles() (Question, error) {
 
 // named returns the files that a question names as @path.
 func (q Question) named() (paths []string) {
-	for word := range strings.FieldsSeq(q.Prompt) {
+	typed := q.Prompt
+	for _, paste := range q.Pasted {
+		if strings.Contains(strings.TrimSpace(paste), "\n") {
+			typed = strings.ReplaceAll(typed, paste, " ")
+		}
+	}
+	for word := range strings.FieldsSeq(typed) {
 		if path := fileNamed(word); path != "" {
 			paths = append(paths, path)
 		}
@@ -76,15 +83,27 @@ func (q Question) named() (paths []string) {
 	return paths
 }
 
-// typedFiles attaches the files that the argument of a command names, if a person can have typed it.
+// typedFiles attaches the files that the argument of a command names, and says so, if a person can have
+// typed it: at a terminal, and in one line, unlike the output of another command such as $(cat FILE).
 func typedFiles(a *cli.CLI, q Question) (Question, error) {
-	if cli.IsTerminal(a.Stdin) || cli.IsTerminal(a.Stdout) || cli.IsTerminal(a.Stderr) {
-		return q.WithFiles()
+	var anyones string
+	switch {
+	case !cli.IsTerminal(a.Stdin) && !cli.IsTerminal(a.Stdout) && !cli.IsTerminal(a.Stderr):
+		anyones = "without a terminal the text may be anyone's"
+	case strings.Contains(q.Prompt, "\n"):
+		anyones = "a text of several lines may be anyone's"
 	}
 	for _, path := range q.named() {
-		a.Note("%s", terminal.Clean("warning: @"+path+" is not attached: without a terminal the text may be anyone's; name the file with --file "+terminal.Shell(path)))
+		if anyones != "" {
+			a.Note("%s", terminal.Clean("warning: @"+path+" is not attached: "+anyones+"; name the file with --file "+terminal.Shell(path)))
+		} else {
+			a.Note("%s", terminal.Clean("attached "+path))
+		}
 	}
-	return q, nil
+	if anyones != "" {
+		return q, nil
+	}
+	return q.WithFiles()
 }
 
 // fileNamed returns the file that a word names, without trailing punctuation; empty if there is

@@ -30,4 +30,8 @@ func TestQuestion_WithFiles(t *testing.T) {
 	if media := q.Attached[1].Media; len(media) != 1 || media[0].Kind != schemas.PartImage || !strings.HasPrefix(media[0].Text, "data:image/png;base64,") {
 		t.Errorf("the media are %+v", media)
 	}
+	mail := "Dear all,\nsee @notes.txt"
+	if q, err = (session.Question{Prompt: "About @x-ray.png: " + mail, Pasted: []string{mail}}).WithFiles(); err != nil || len(q.Attached) != 1 || q.Attached[0].Name != "x-ray.png" {
+		t.Errorf("a pasted mail attached %+v, %v", q.Attached, err)
+	}
 }
