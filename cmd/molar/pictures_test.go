@@ -135,7 +135,7 @@ func fewerColours(m image.Image) *image.Paletted {
 		for y := m.Bounds().Min.Y; y < m.Bounds().Max.Y; y++ {
 			for x := m.Bounds().Min.X; x < m.Bounds().Max.X; x++ {
 				r, g, b, _ := m.At(x, y).RGBA()
-				do(x, y, color.RGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), 255}) //nolint:gosec // 16 bits to 8
+				do(x, y, color.RGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), 255})
 			}
 		}
 	}
@@ -153,7 +153,7 @@ func fewerColours(m image.Image) *image.Paletted {
 	}
 	index := map[color.RGBA]uint8{}
 	for _, c := range all {
-		index[c] = uint8(few.Palette.Index(c)) //nolint:gosec // at most 255
+		index[c] = uint8(few.Palette.Index(c))
 	}
 	each(func(x, y int, c color.RGBA) { few.SetColorIndex(x, y, index[c]) })
 	return few

@@ -42,7 +42,7 @@ log.addEventListener("scroll", () => {
   requestAnimationFrame(() => { // measures once in each frame
     measuring = false;
     atEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 80;
-    $("down").hidden = atEnd;
+    $("down").hidden = atEnd || Boolean(log.lastElementChild.querySelector(".approval:not([data-answered], .elsewhere)")); // it would cover the buttons
   });
 }, { passive: true });
 new ResizeObserver(follow).observe(log);
