@@ -205,3 +205,14 @@ func TestDoctor_OnlyModelGone(t *testing.T) {
 		t.Errorf("the doctor says:\n%s", found)
 	}
 }
+
+// A molar with other settings at the same address is not taken for the one of these settings.
+func TestDoctor_OtherSettings(t *testing.T) {
+	t.Parallel()
+	other := serveHost(t, writeFile(t, "molar.yaml", "memory: {store: ./molar.db}\n"), nil)
+	config := writeFile(t, "molar.yaml", fmt.Sprintf("listen: %q\nmcpServers: {lamp: {command: no-such-program}}\nmemory: {store: ./molar.db}\n", strings.TrimPrefix(other.url, "http://")))
+	_, found := molarIn(t, homeEnv(t, nil), "doctor", "--config", config)
+	if !strings.Contains(found, "has other settings: it does not have lamp") {
+		t.Errorf("the doctor says:\n%s", found)
+	}
+}
