@@ -174,18 +174,16 @@ memory: {store: ./molar.db}
 // A service that cannot be reached does not answer, and an address where nothing is gets a warning.
 func TestDoctor_Unreachable(t *testing.T) {
 	t.Parallel()
-	gone := httptest.NewServer(http.NotFoundHandler())
-	gone.Close()
 	unlisted := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(unlisted.Close)
 	config := writeFile(t, "molar.yaml", fmt.Sprintf(`
 llm:
   provider: [far, plain]
   providers:
-    far: {api: anthropic, base_url: %q, model: big}
+    far: {api: anthropic, base_url: "http://127.0.0.1:1", model: big}
     plain: {api: chat, base_url: "%s/v1", model: big}
 memory: {store: ./molar.db}
-`, gone.URL, unlisted.URL))
+`, unlisted.URL))
 	_, found := molarIn(t, homeEnv(t, nil), "doctor", "--config", config)
 	for _, want := range []string{"warn  model        far would be asked with big, and does not answer: ", "warn  model        plain: no OpenAI API at this address"} {
 		if !strings.Contains(found, want) {
@@ -197,9 +195,7 @@ memory: {store: ./molar.db}
 // The only model is reported once, and not with the command that would overwrite the settings.
 func TestDoctor_OnlyModelGone(t *testing.T) {
 	t.Parallel()
-	gone := httptest.NewServer(http.NotFoundHandler())
-	gone.Close()
-	config := writeFile(t, "molar.yaml", fmt.Sprintf("llm: {provider: openai, openai: {base_url: %q}}\nmemory: {store: ./molar.db}\n", gone.URL+"/v1"))
+	config := writeFile(t, "molar.yaml", "llm: {provider: openai, openai: {base_url: \"http://127.0.0.1:1/v1\"}}\nmemory: {store: ./molar.db}\n")
 	_, found := molarIn(t, homeEnv(t, nil), "doctor", "--config", config)
 	if !strings.Contains(found, "FAIL  model") || !strings.Contains(found, "name another one in llm.provider") || strings.Count(found, "no answer from the service") != 1 {
 		t.Errorf("the doctor says:\n%s", found)
