@@ -174,18 +174,16 @@ memory: {store: ./molar.db}
 // A service that cannot be reached does not answer, and an address where nothing is gets a warning.
 func TestDoctor_Unreachable(t *testing.T) {
 	t.Parallel()
-	gone := httptest.NewServer(http.NotFoundHandler())
-	gone.Close()
 	unlisted := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(unlisted.Close)
 	config := writeFile(t, "molar.yaml", fmt.Sprintf(`
 llm:
   provider: [far, plain]
   providers:
-    far: {api: anthropic, base_url: %q, model: big}
+    far: {api: anthropic, base_url: "http://127.0.0.1:1", model: big}
     plain: {api: chat, base_url: "%s/v1", model: big}
 memory: {store: ./molar.db}
-`, gone.URL, unlisted.URL))
+`, unlisted.URL))
 	_, found := molarIn(t, homeEnv(t, nil), "doctor", "--config", config)
 	for _, want := range []string{"warn  model        far would be asked with big, and does not answer: ", "warn  model        plain: no OpenAI API at this address"} {
 		if !strings.Contains(found, want) {
@@ -197,11 +195,20 @@ memory: {store: ./molar.db}
 // The only model is reported once, and not with the command that would overwrite the settings.
 func TestDoctor_OnlyModelGone(t *testing.T) {
 	t.Parallel()
-	gone := httptest.NewServer(http.NotFoundHandler())
-	gone.Close()
-	config := writeFile(t, "molar.yaml", fmt.Sprintf("llm: {provider: openai, openai: {base_url: %q}}\nmemory: {store: ./molar.db}\n", gone.URL+"/v1"))
+	config := writeFile(t, "molar.yaml", "llm: {provider: openai, openai: {base_url: \"http://127.0.0.1:1/v1\"}}\nmemory: {store: ./molar.db}\n")
 	_, found := molarIn(t, homeEnv(t, nil), "doctor", "--config", config)
 	if !strings.Contains(found, "FAIL  model") || !strings.Contains(found, "name another one in llm.provider") || strings.Count(found, "no answer from the service") != 1 {
+		t.Errorf("the doctor says:\n%s", found)
+	}
+}
+
+// A molar with other settings at the same address is not taken for the one of these settings.
+func TestDoctor_OtherSettings(t *testing.T) {
+	t.Parallel()
+	other := serveHost(t, writeFile(t, "molar.yaml", "memory: {store: ./molar.db}\n"), nil)
+	config := writeFile(t, "molar.yaml", fmt.Sprintf("listen: %q\nmcpServers: {lamp: {command: no-such-program}}\nmemory: {store: ./molar.db}\n", strings.TrimPrefix(other.url, "http://")))
+	_, found := molarIn(t, homeEnv(t, nil), "doctor", "--config", config)
+	if !strings.Contains(found, "has other settings: it does not have lamp") {
 		t.Errorf("the doctor says:\n%s", found)
 	}
 }

@@ -161,9 +161,9 @@ func TestServersAdd_Faults(t *testing.T) {
 		unwanted []string
 		code     int
 	}{
-		{"no folder", []string{"--cwd", "/nowhere", "--", "go", "version"}, "not found: create it or correct mcpServers.new.cwd\n", []string{"repair the server", "keeps trying"}, 1},
-		{"nothing listens", []string{"http://127.0.0.1:1/mcp"}, "start the server or correct mcpServers.new.url\n", []string{"keeps trying"}, 1},
-		{"it ends", []string{"--", "go", "version"}, "repair the server or correct mcpServers.new\n", []string{"keeps trying", "is looked up in the folder"}, 1},
+		{"no folder", []string{"--cwd", "/nowhere", "--", "go", "version"}, "not found: create it or correct --cwd\n", []string{"repair the server", "keeps trying"}, 1},
+		{"nothing listens", []string{"http://127.0.0.1:1/mcp"}, "start the server or correct the address\n", []string{"keeps trying"}, 1},
+		{"it ends", []string{"--", "go", "version"}, "repair the server or correct what you typed, such as the values of --env\n", []string{"keeps trying", "is looked up in the folder"}, 1},
 		{"a file from here", []string{"--no-check", "--", "go", "run", "servers_add.go"}, "the argument servers_add.go is looked up in the folder in which molar is started", nil, 0},
 		{"a file below the folder that is set", []string{"--no-check", "--cwd", ".", "--", "go", "run", "servers_add.go"}, "", []string{"is looked up in the folder"}, 0},
 		{"a whole line as the command", []string{"--", "go version"}, "put -- before the command, and no quotes around the whole of it: molar servers add --config FILE new -- go version\n", nil, 2},

@@ -57,7 +57,7 @@ func explainPort(address string, err error) error {
 	if errors.Is(err, os.ErrPermission) {
 		return fmt.Errorf("listen on %s: %w; choose a port above 1023 with --listen", address, err)
 	}
-	return fmt.Errorf("listen on %s: %w; end the program that holds the port, or choose another with --listen", address, err)
+	return fmt.Errorf("listen on %s: %w; end the program that holds the port, or choose another, such as: molar serve --listen 127.0.0.1:8010", address, err)
 }
 
 // drain lets open answers end, and cancels those that take too long.

@@ -414,8 +414,14 @@ func servers(c *cli.CLI, cfg *config.Config, status []schemas.ServerStatus) []Fi
 		}
 		findings = append(findings, f)
 	}
+	// A running molar with other settings does not know every server of these.
+	for _, name := range cfg.MCPServers.Names() {
+		if !slices.ContainsFunc(status, func(s schemas.ServerStatus) bool { return s.Name == name }) {
+			findings = append(findings, Finding{Warn, "server", fmt.Sprintf("the molar that runs at %s has other settings: it does not have %s", cfg.Listen, name), "end it, or start one with these settings at another address: molar serve --listen 127.0.0.1:8010"})
+		}
+	}
 	if len(findings) == 0 {
-		return []Finding{{Level: OK, Part: "server", Text: "none is attached", Remedy: "attach one: molar init, or mcpServers in the config file"}}
+		return []Finding{{Level: OK, Part: "server", Text: "none is attached", Remedy: "attach one: molar servers add"}}
 	}
 	return findings
 }
