@@ -60,7 +60,7 @@ first question that suits the servers, or takes yours, and shows the call and th
 
 func (a *app) setUp(cmd *cobra.Command, name string, yes, force, start bool) error {
 	if _, err := os.Stat(name); err == nil && !force {
-		return errors.New(name + " exists already; name another file, or overwrite it with --force")
+		return errors.New(name + " exists already: molar servers add adds a server to it, and its llm.provider names the model; begin anew in another file, or with --force in this one")
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
