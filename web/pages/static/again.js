@@ -12,7 +12,7 @@ function askAgain(trace, how) {
     dispatchEvent(new CustomEvent("again", { detail: again }));
     return;
   }
-  sessionStorage.setItem("molar.again", JSON.stringify(again));
+  sessionStorage.setItem("molar.again", JSON.stringify({ ...again, at: Date.now() }));
   location.assign(`/#${encodeURIComponent(again.conversation)}`);
 }
 

@@ -412,12 +412,14 @@ async function askedAgain({ conversation: id, turn, how }) {
   }
 }
 
+const soon = 60_000; // ms within which the page opens; later nobody expects a question to be asked
+
 // takeAgain returns what another page wants to be asked again, once; null for nothing.
 function takeAgain() {
   try {
     const again = JSON.parse(sessionStorage.getItem("molar.again"));
     sessionStorage.removeItem("molar.again");
-    return again;
+    return Date.now() - again.at < soon ? again : null;
   } catch {
     return null;
   }
