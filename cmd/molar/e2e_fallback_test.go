@@ -47,7 +47,7 @@ func chatWithKey(t *testing.T, config string, model *models.Server, question str
 	env := homeEnv(t, model)
 	env["GEMINI_API_KEY"] = geminiKey
 	var stdout, stderr bytes.Buffer
-	args := []string{"chat", "--config", config, "--output-format", "json", question}
+	args := []string{"chat", "--config", config, "--log-level", "warn", "--output-format", "json", question}
 	got := talk{code: execute(t.Context(), args, lookup(env), strings.NewReader(""), &stdout, &stderr)}
 	got.stdout, got.stderr = stdout.String(), stderr.String()
 	if strings.Contains(got.stdout+got.stderr, geminiKey) {

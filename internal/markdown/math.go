@@ -145,13 +145,13 @@ func (m mathMark) isMath(before rune, inside, after string) bool {
 	letters := strings.IndexFunc(inside, isWord) >= 0
 	prose := words.MatchString(inside) && !product.MatchString(inside)
 	switch spaced := strings.HasPrefix(inside, " "); {
-	case inside == "":
+	case inside == "", strings.Contains(inside, "`"): // a span of code, which the checks of links see too
 		return false
 	case m.open == "$$":
 		return before != '$' && next != '$' && letters && (!prose || strings.ContainsAny(inside, `\^_={}&`))
 	case m.open != "$":
 		return m.open[1] != 'b' || strings.ContainsAny(inside, `\^_=&`)
-	case before == '$', '0' <= next && next <= '9', next == '{', strings.Contains(inside, "`"), spaced != strings.HasSuffix(inside, " "):
+	case before == '$', '0' <= next && next <= '9', next == '{', spaced != strings.HasSuffix(inside, " "):
 		return false
 	case spaced:
 		return command.MatchString(inside) || strings.IndexFunc(inside, unicode.IsLetter) >= 0 && !prose

@@ -25,7 +25,7 @@ import (
 const serverName = "suite"
 
 // wantsLogin stands where molar asks for a login.
-const wantsLogin = "run molar servers login " + serverName
+const wantsLogin = "molar servers login " + serverName
 
 // molar is the program under test, in a home folder of its own.
 type molar struct {
