@@ -335,7 +335,9 @@ func TestEvalScript_fork(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			j, f := newJob(t), newForge(t, gitlab)
+			f.mu.Lock()
 			f.readOnly = true
+			f.mu.Unlock()
 			for token, want := range map[string]string{secret: "could not be written", "": "no token", "wrong": "could not be written"} {
 				code, log := j.run("fail case", append(f.env(), "MOLAR_TOKEN="+token)...)
 				if code != 1 || len(f.ours()) != 0 || !strings.Contains(log, want) || !strings.Contains(j.file("out/report.md"), "goodbye") {
