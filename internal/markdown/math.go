@@ -77,6 +77,12 @@ func markAt(text string) mathMark {
 // The lengths, in bytes, up to which the end of a formula is looked for; with empty lines in it, up to farLoose.
 const farthest, farLoose = 8 << 10, 4000
 
+// holdsCode reports whether a text has a mark of code. No formula has one, so that all that read a text, such as the
+// checks of its links, agree on what is code.
+func holdsCode(text string) bool {
+	return strings.Contains(text, "`") || strings.Contains(text, "~~~")
+}
+
 // length returns the length of the formula that begins a text, with its marks; 0 if its end is not there.
 func (m mathMark) length(text string) int {
 	text = text[:min(len(text), farthest)]
@@ -84,8 +90,10 @@ func (m mathMark) length(text string) int {
 	for i := len(m.open); i < len(text); i++ {
 		switch rest := text[i:]; {
 		case strings.HasPrefix(rest, m.end):
-			if depth--; depth < 0 {
+			if depth--; depth < 0 && !holdsCode(text[:i]) {
 				return i + len(m.end)
+			} else if depth < 0 {
+				return 0
 			}
 		case m.open != m.end && strings.HasPrefix(rest, m.open):
 			depth++
@@ -145,7 +153,7 @@ func (m mathMark) isMath(before rune, inside, after string) bool {
 	letters := strings.IndexFunc(inside, isWord) >= 0
 	prose := words.MatchString(inside) && !product.MatchString(inside)
 	switch spaced := strings.HasPrefix(inside, " "); {
-	case inside == "", strings.Contains(inside, "`"): // a span of code, which the checks of links see too
+	case inside == "":
 		return false
 	case m.open == "$$":
 		return before != '$' && next != '$' && letters && (!prose || strings.ContainsAny(inside, `\^_={}&`))
@@ -188,7 +196,7 @@ func (mathBlock) Open(_ ast.Node, reader text.Reader, pc parser.Context) (ast.No
 	first, segment := reader.PeekLine()
 	line := strings.TrimSpace(string(first))
 	mark, loose := blockMark(line)
-	if mark.open == "" || pc.BlockIndent() > 3 && line != mark.open {
+	if mark.open == "" || holdsCode(line) || pc.BlockIndent() > 3 && line != mark.open {
 		return nil, parser.NoChildren
 	}
 	if above, ok := pc.LastOpenedBlock().Node.(*ast.Paragraph); ok && endsInFormula(above.Lines(), reader.Source()) {
@@ -208,7 +216,7 @@ func (mathBlock) Open(_ ast.Node, reader text.Reader, pc parser.Context) (ast.No
 func (mathBlock) Continue(node ast.Node, reader text.Reader, _ parser.Context) parser.State {
 	m, ok := node.(*MathBlock)
 	line, segment := reader.PeekLine()
-	if !ok || m.whole || !m.loose && len(bytes.TrimSpace(line)) == 0 {
+	if !ok || m.whole || !m.loose && len(bytes.TrimSpace(line)) == 0 || holdsCode(string(line)) {
 		return parser.Close
 	}
 	if before := len(m.text); before < farthest {
@@ -252,7 +260,7 @@ func blockMark(line string) (mark mathMark, loose bool) {
 // away.
 func (m mathMark) reach(text string) int {
 	n := m.length(text[:min(len(text), farLoose)])
-	if n == 0 && len(text) >= farLoose {
+	if n == 0 && (len(text) >= farLoose || holdsCode(text)) {
 		return -1
 	}
 	return n
