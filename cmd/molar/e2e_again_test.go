@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -53,23 +52,8 @@ mcpServers:
 	const question = "Who belongs to the family 1a955fff-ce01-422f-8bb3-02ab14e8ec47?"
 	first := s.ask(t, "family", "chat_again", question)
 
-	run := func(what string, actions ...chromedp.Action[chromedp.Void]) {
-		t.Helper()
-		if err := chromedp.Do(tab, actions...); err != nil {
-			page, _ := chromedp.Run(tab, chromedp.Evaluate[string](`location.href + " " + document.body.innerText`))
-			t.Fatalf("%s: %v: %s", what, err, page)
-		}
-	}
-	sees := func(condition string) {
-		t.Helper()
-		for range 400 { // a navigation ends a wait with an error, so this asks again
-			if ok, err := chromedp.Run(tab, chromedp.Evaluate[bool](`(() => { try { return Boolean(`+condition+`); } catch { return false; } })()`)); err == nil && ok {
-				return
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
-		run("wait for "+condition, chromedp.Evaluate[chromedp.Void](`(() => { throw new Error("it never came") })()`))
-	}
+	b := browserTab{t, tab}
+	run, sees := b.run, b.sees
 	const answered = `location.pathname === "/" && location.hash === "#chat_again" && document.getElementById("stop").hidden && [...document.querySelectorAll(".assistant:not([hidden])")].at(-1).querySelector('a[href*="before="]')`
 
 	run("open the trace", chromedp.EmulateViewport(1280, 900), chromedp.Navigate(s.url+"/turn?id="+first.molar.TurnID))

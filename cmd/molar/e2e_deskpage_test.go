@@ -48,27 +48,8 @@ func TestDesk_InTheBrowser(t *testing.T) {
 	d := newDeskHost(t, "review: {tests: tests}\n")
 	_, turn := d.ask("ann", "chat_one", payroll)
 	began := time.Now()
-	run := func(what string, actions ...chromedp.Action[chromedp.Void]) {
-		t.Helper()
-		if err := chromedp.Do(tab, actions...); err != nil {
-			page, _ := chromedp.Run(tab, chromedp.Evaluate[string](`location.href + " " + document.body.innerText`))
-			t.Fatalf("%s: %v: %s", what, err, page)
-		}
-	}
-	sees := func(condition string) {
-		t.Helper()
-		for range 400 { // a navigation ends a wait with an error, so this asks again
-			if ok, err := chromedp.Run(tab, chromedp.Evaluate[bool](`(() => { try { return Boolean(`+condition+`); } catch { return false; } })()`)); err == nil && ok {
-				return
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
-		run("wait for "+condition, chromedp.Evaluate[chromedp.Void](`(() => { throw new Error("it never came") })()`))
-	}
-	click := func(selector string) {
-		t.Helper()
-		run("click "+selector, chromedp.Click(selector))
-	}
+	b := browserTab{t, tab}
+	run, sees, click := b.run, b.sees, b.click
 	run("open", chromedp.EmulateViewport(1280, 900), chromedp.Navigate(d.url+"/desk"))
 	sees(`location.pathname === "/login" && !document.getElementById("with-key").hidden`)
 	run("sign in", chromedp.SendKeys("#key", deskKey("both")+"\r"))
