@@ -55,6 +55,9 @@ type Turn struct {
 	// AskNever means that nobody is asked, now or later: a call that needs a person's approval is
 	// denied. A standing approval counts.
 	AskNever bool `json:",omitempty"`
+	// Visitor is set for somebody on a public page: they get no tool that may write unless the operator
+	// allowed it, and may ask to be handed over to a person.
+	Visitor bool `json:",omitempty"`
 	// Approver asks a person about calls that need approval; nil without a person.
 	Approver toolhandler.Approver `json:"-"`
 	// Person answers servers while their tools run; nil without a person.

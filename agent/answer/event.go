@@ -220,4 +220,8 @@ type Done struct {
 	Unapproved []string         `json:"unapproved,omitempty"`
 	Warnings   []string         `json:"warnings,omitempty"`
 	Sources    []schemas.Source `json:"sources,omitempty"`
+	// Handover is why a hand-over to a person is offered beside the answer; empty if none is.
+	Handover schemas.HandoverReason `json:"handover,omitempty"`
+	// WithDesk is set if the message went to the desk, so that no model answered it.
+	WithDesk bool `json:"with_desk,omitempty"`
 }

@@ -40,6 +40,8 @@ type Config struct {
 	Review         Review                 `yaml:"review" jsonschema_description:"What those may see and do who review turns: keys and groups with the scope review."`
 	Logins         Logins                 `yaml:"logins" jsonschema_description:"The logins of people at MCP servers that each person calls as themselves (as: person)."`
 	Budgets        Budgets                `yaml:"budgets" jsonschema_description:"The most that models may use in a day or a month, in UTC."`
+	Public         Public                 `yaml:"public" jsonschema_description:"The assistant that anybody on the web may ask, from a page of your own site."`
+	Handover       Handover               `yaml:"handover" jsonschema_description:"How visitors reach somebody at the desk."`
 	TLS            TLS                    `yaml:"tls" jsonschema_description:"Certificate of both ports; plain HTTP when left out."`
 	CAFile         string                 `yaml:"ca_file" jsonschema_description:"PEM file of certificate authorities that are trusted in addition to the system's, for models and servers of your own."`
 	Telemetry      Telemetry              `yaml:"telemetry" jsonschema_description:"Logs and traces."`

@@ -1,0 +1,70 @@
+package schemas
+
+import "time"
+
+// A Handover is a person's request to reach somebody at the desk, from a conversation with an assistant.
+type Handover struct {
+	ID             string `json:"id"`
+	Owner          string `json:"-"`
+	ConversationID string `json:"conversation_id"`
+	Assistant      string `json:"assistant"`
+	Language       string `json:"language"`
+	// Reason is why it was offered.
+	Reason HandoverReason `json:"reason"`
+	// Contact is what the person wrote into the form, by the names of handover.ask.
+	Contact map[string]string `json:"contact,omitempty"`
+	// State is how far it came.
+	State HandoverState `json:"state"`
+	// Callback is set for a request outside the hours of the desk: the assistant goes on answering until
+	// the desk writes.
+	Callback bool `json:"callback,omitempty"`
+	// Event is the id of the webhook's event that carries the request.
+	Event     string    `json:"-"`
+	CreatedAt time.Time `json:"created_at"`
+	ChangedAt time.Time `json:"changed_at"`
+}
+
+// HandoverReason is why a hand-over was offered.
+type HandoverReason string
+
+// The reasons of a hand-over.
+const (
+	// HandoverButton: the person pressed the button.
+	HandoverButton HandoverReason = "button"
+	// HandoverWords: the person asked for somebody in plain words.
+	HandoverWords HandoverReason = "words"
+	// HandoverNotFound: two turns in a row found nothing.
+	HandoverNotFound HandoverReason = "not_found"
+)
+
+// HandoverState is how far a hand-over came.
+type HandoverState string
+
+// The states of a hand-over, in their order. It ends as closed from any of them.
+const (
+	// HandoverSending: the request is stored, and the desk has not confirmed it.
+	HandoverSending HandoverState = "sending"
+	// HandoverDelivered: the desk's inbox has confirmed it. Nobody need have read it.
+	HandoverDelivered HandoverState = "delivered"
+	// HandoverFailed: the inbox did not take it for an hour. Nobody was reached.
+	HandoverFailed HandoverState = "failed"
+	// HandoverAnswered: the desk has written to the person.
+	HandoverAnswered HandoverState = "answered"
+	// HandoverClosed: the desk or the person has ended it, or nothing happened for too long.
+	HandoverClosed HandoverState = "closed"
+)
+
+// Silences reports whether no model answers in the conversation meanwhile: somebody at the desk may
+// still answer, and the person waits for that.
+func (h Handover) Silences() bool {
+	switch h.State {
+	case HandoverSending, HandoverDelivered:
+		return !h.Callback
+	case HandoverAnswered:
+		return true
+	}
+	return false
+}
+
+// Desk is the author of answers that people at the desk wrote, in place of an assistant's name.
+const Desk = "desk"
