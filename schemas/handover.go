@@ -1,6 +1,9 @@
 package schemas
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // A Handover is a person's request to reach somebody at the desk, from a conversation with an assistant.
 type Handover struct {
@@ -112,3 +115,18 @@ type DeskMessage struct {
 type ContactError string
 
 func (e ContactError) Error() string { return "what was written as " + string(e) + " cannot be used" }
+
+// Who closed a hand-over, as the event handover.closed says.
+const (
+	ClosedByPerson = "person"
+	ClosedByDesk   = Desk
+	ClosedByTime   = "time"
+)
+
+// The errors of a message of the desk.
+var (
+	// ErrHandoverClosed: the hand-over has ended, and the person talks with the assistant again.
+	ErrHandoverClosed = errors.New("the hand-over is closed")
+	// ErrOtherMessage: the key of the message was used for another text.
+	ErrOtherMessage = errors.New("another message was written with this key")
+)

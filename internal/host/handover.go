@@ -28,25 +28,10 @@ const (
 	maxContact = 200
 	// silentFor is how long a hand-over stays open after the last message of its conversation.
 	silentFor = 7 * 24 * time.Hour
-	// undelivered is how long a request may be on its way: longer than the webhook tries.
-	undelivered = 90 * time.Minute
 	// sweepEvery is how often hand-overs are looked for that nobody ends.
 	sweepEvery = time.Minute
 	// deskWait is how long a message of the desk waits for a turn of its conversation.
 	deskWait = 20 * time.Second
-)
-
-// ErrHandoverClosed is the error of a message to a conversation whose hand-over has ended.
-var ErrHandoverClosed = errors.New("the hand-over is closed: the person talks with the assistant again")
-
-// ErrOtherMessage is the error of a message whose key was used for another text.
-var ErrOtherMessage = errors.New("another message was written with this key")
-
-// Who ended a hand-over, as the event handover.closed says.
-const (
-	ClosedByPerson = "person"
-	ClosedByDesk   = "desk"
-	ClosedByTime   = "time"
 )
 
 // The types of the events that the desk's inbox gets.
@@ -58,17 +43,26 @@ const (
 
 // A HandoverStore keeps hand-overs. A conversation has at most one that is not closed.
 type HandoverStore interface {
-	PutHandover(ctx context.Context, h schemas.Handover) error
+	// PutHandover stores a hand-over with an event about it.
+	PutHandover(ctx context.Context, h schemas.Handover, events ...schemas.WebhookEvent) error
 	OpenHandover(ctx context.Context, owner, conversation string) (h schemas.Handover, ok bool, err error)
-	// NewestHandover returns the newest hand-over of a conversation, closed or not.
-	NewestHandover(ctx context.Context, conversation string) (h schemas.Handover, ok bool, err error)
+	// LastHandover returns the newest hand-over of a conversation, closed or not.
+	LastHandover(ctx context.Context, conversation string) (h schemas.Handover, ok bool, err error)
 	HandoverByID(ctx context.Context, id string) (h schemas.Handover, ok bool, err error)
-	// MoveHandover reports whether the hand-over was in one of the states, and is in another now.
+	// MoveHandover reports whether the hand-over was in one of the states; then it is in another now, and has
+	// changed at a time.
 	MoveHandover(ctx context.Context, id string, from []schemas.HandoverState, to schemas.HandoverState, at time.Time) (bool, error)
-	// Handovers returns a page of the hand-overs in some states, the newest first.
+	// Handovers returns a page of the hand-overs in some states, the newest first; after is the id of the last
+	// one of the page before.
 	Handovers(ctx context.Context, states []schemas.HandoverState, limit int, after string) ([]schemas.Handover, error)
-	// StaleHandovers returns those that are not closed, and whose conversation has no message since.
+	// StaleHandovers returns those that are not closed and did not change since.
 	StaleHandovers(ctx context.Context, before time.Time) ([]schemas.Handover, error)
+}
+
+// An Outbox sends events to the desk's inbox. What is stored is sent for an hour.
+type Outbox interface {
+	Event(owner, kind string, data any) (schemas.WebhookEvent, error)
+	Put(ctx context.Context, e schemas.WebhookEvent) error
 }
 
 // DeskHours say when somebody is at the desk.
@@ -82,8 +76,7 @@ type DeskHours interface {
 type HandoversConfig struct {
 	Store  HandoverStore
 	Memory *memory.Client
-	// Tell stores an event for the desk's inbox, which is sent for an hour.
-	Tell func(ctx context.Context, owner, kind string, data any) error
+	Outbox Outbox
 	// NotFound reports whether the newest turn of an owner found nothing.
 	NotFound func(ctx context.Context, owner string) (bool, error)
 	// Emergency reports whether a message to an assistant describes an emergency.
@@ -105,8 +98,8 @@ type Handovers struct{ HandoversConfig }
 
 // NewHandovers returns the hand-overs of a host, whose owner calls Run.
 func NewHandovers(cfg HandoversConfig) (*Handovers, error) {
-	if cfg.Store == nil || cfg.Memory == nil || cfg.Tell == nil || cfg.NotFound == nil || cfg.Hours == nil || cfg.Logger == nil || len(cfg.Ask) == 0 {
-		return nil, errors.New("handovers: Store, Memory, Tell, NotFound, Hours, Ask and Logger are required")
+	if cfg.Store == nil || cfg.Memory == nil || cfg.Outbox == nil || cfg.NotFound == nil || cfg.Hours == nil || cfg.Logger == nil || len(cfg.Ask) == 0 {
+		return nil, errors.New("handovers: Store, Memory, Outbox, NotFound, Hours, Ask and Logger are required")
 	}
 	if cfg.Emergency == nil {
 		cfg.Emergency = func(string, string) bool { return false }
@@ -166,7 +159,7 @@ func (h *Handovers) Request(ctx context.Context, r schemas.Handover) (schemas.Ha
 		if was.State != schemas.HandoverFailed && (r.Callback || was.Silences()) {
 			return was, nil
 		}
-		if err := h.Close(ctx, was, ClosedByPerson); err != nil {
+		if err := h.Close(ctx, was, schemas.ClosedByPerson); err != nil {
 			return was, err
 		}
 	}
@@ -174,19 +167,15 @@ func (h *Handovers) Request(ctx context.Context, r schemas.Handover) (schemas.Ha
 	if err != nil {
 		return r, err
 	}
-	if err := h.Store.PutHandover(ctx, r); err != nil {
-		return r, fmt.Errorf("store a hand-over: %w", err)
-	}
-	err = h.Tell(ctx, r.Owner, eventRequested, handoverEvent{
+	e, err := h.Outbox.Event(r.Owner, eventRequested, handoverEvent{
 		ID: r.ID, ConversationID: r.ConversationID, Assistant: r.Assistant, Language: r.Language, Reason: r.Reason, Callback: &r.Callback,
 		Contact: r.Contact, Messages: told[max(0, len(told)-toldMessages):], URL: h.URL + "#handovers/" + r.ID,
 	})
-	if err != nil { // nobody will hear of it
-		h.Logger.Error("a request for the desk could not be stored for sending", "handover", r.ID, "error", err)
-		r.State = schemas.HandoverFailed
-		_, err = h.Store.MoveHandover(context.WithoutCancel(ctx), r.ID, []schemas.HandoverState{schemas.HandoverSending}, r.State, now)
+	if err != nil {
+		return r, fmt.Errorf("tell the desk: %w", err)
 	}
-	return r, err
+	r.Event = e.ID
+	return r, h.Store.PutHandover(ctx, r, e)
 }
 
 // contact returns what a person wrote into the form. Who is to be called back leaves a number or an address,
@@ -211,14 +200,29 @@ func (h *Handovers) contact(r schemas.Handover) (map[string]string, error) {
 
 // Say passes on to the desk what a person wrote.
 func (h *Handovers) Say(ctx context.Context, to schemas.Handover, turnID, text string) error {
-	return h.Tell(ctx, to.Owner, eventMessage, handoverEvent{
+	err := h.tell(ctx, to.Owner, eventMessage, handoverEvent{
 		ID: to.ID, ConversationID: to.ConversationID, TurnID: turnID, Text: text, Emergency: new(h.Emergency(to.Assistant, text)),
 	})
+	if err != nil {
+		return fmt.Errorf("pass a message on to the desk: %w", err)
+	}
+	if _, err := h.Store.MoveHandover(ctx, to.ID, []schemas.HandoverState{to.State}, to.State, h.Now()); err != nil {
+		h.Logger.Warn("when a hand-over was last used is not noted", "handover", to.ID, "error", err)
+	}
+	return nil
+}
+
+func (h *Handovers) tell(ctx context.Context, owner, kind string, data handoverEvent) error {
+	e, err := h.Outbox.Event(owner, kind, data)
+	if err != nil {
+		return err
+	}
+	return h.Outbox.Put(ctx, e)
 }
 
 // Newest returns the newest hand-over of a conversation, closed or not.
 func (h *Handovers) Newest(ctx context.Context, conversation string) (schemas.Handover, bool, error) {
-	return h.Store.NewestHandover(ctx, conversation)
+	return h.Store.LastHandover(ctx, conversation)
 }
 
 // List returns a page of the hand-overs in some states, the newest first.
@@ -252,7 +256,7 @@ func byOf(m schemas.StoredMessage) string {
 }
 
 // Write stores a message of the desk, which the person reads from then on; no model answers them then. The same
-// key and text store it once. It fails with [ErrHandoverClosed], [ErrOtherMessage] or [agent.ErrBusy].
+// key and text store it once. It fails with [schemas.ErrHandoverClosed], [schemas.ErrOtherMessage] or [agent.ErrBusy].
 func (h *Handovers) Write(ctx context.Context, to schemas.Handover, text, key string) (schemas.DeskMessage, error) {
 	if key = "desk:" + key; key == "desk:" {
 		key += uuid.NewString()
@@ -267,7 +271,7 @@ func (h *Handovers) Write(ctx context.Context, to schemas.Handover, text, key st
 	turn := uuid.NewString()
 	switch done := begun.Finished; {
 	case done != nil && done.Answer != text:
-		return schemas.DeskMessage{}, ErrOtherMessage
+		return schemas.DeskMessage{}, schemas.ErrOtherMessage
 	case done != nil:
 		turn = done.TurnID
 	default:
@@ -289,7 +293,7 @@ func (h *Handovers) save(ctx context.Context, to schemas.Handover, r memory.Reco
 	case !ok:
 		err = agent.ErrNotFound
 	case now.State == schemas.HandoverClosed:
-		err = ErrHandoverClosed
+		err = schemas.ErrHandoverClosed
 	default:
 		err = h.Memory.Save(ctx, r)
 	}
@@ -315,10 +319,24 @@ func (h *Handovers) Close(ctx context.Context, of schemas.Handover, by string) e
 	if err != nil || !moved {
 		return err
 	}
-	if err := h.Tell(ctx, of.Owner, eventClosed, handoverEvent{ID: of.ID, ConversationID: of.ConversationID, By: by}); err != nil {
+	h.tellClosed(ctx, of, of.Owner, by)
+	return nil
+}
+
+func (h *Handovers) tellClosed(ctx context.Context, of schemas.Handover, owner, by string) {
+	if err := h.tell(ctx, owner, eventClosed, handoverEvent{ID: of.ID, ConversationID: of.ConversationID, By: by}); err != nil {
 		h.Logger.Error("the desk is not told that a hand-over is closed", "handover", of.ID, "error", err)
 	}
-	return nil
+}
+
+// Forget runs an erasure of all that is an owner's, and tells the desk if that ended a hand-over. What it is
+// told has the ids that it knows already, and belongs to nobody.
+func (h *Handovers) Forget(ctx context.Context, owner, conversation string, erase func(context.Context) error) error {
+	of, ok, err := h.Store.OpenHandover(ctx, owner, conversation)
+	if err = errors.Join(err, erase(ctx)); err == nil && ok {
+		h.tellClosed(ctx, of, "", schemas.ClosedByPerson)
+	}
+	return err
 }
 
 // Ended notes what became of an event: the inbox has confirmed it, or did not take it for an hour. Then
@@ -347,13 +365,13 @@ func (h *Handovers) Ended(ctx context.Context, e schemas.WebhookEvent, delivered
 	return err
 }
 
-// Run ends hand-overs that nobody else ends, until ctx ends.
+// Run closes hand-overs that nobody uses any more, until ctx ends.
 func (h *Handovers) Run(ctx context.Context) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	for {
 		if err := h.sweep(ctx); err != nil && ctx.Err() == nil {
-			h.Logger.Warn("old hand-overs cannot be ended; retrying", "error", err)
+			h.Logger.Warn("old hand-overs cannot be closed; retrying", "error", err)
 		}
 		select {
 		case <-tick.C:
@@ -363,22 +381,10 @@ func (h *Handovers) Run(ctx context.Context) {
 	}
 }
 
-// sweep closes hand-overs that nobody has used for long, and gives up requests whose event was lost.
 func (h *Handovers) sweep(ctx context.Context) error {
-	now := h.Now()
-	stale, err := h.Store.StaleHandovers(ctx, now.Add(-silentFor))
+	stale, err := h.Store.StaleHandovers(ctx, h.Now().Add(-silentFor))
 	for _, of := range stale {
-		err = errors.Join(err, h.Close(ctx, of, ClosedByTime))
-	}
-	sending := []schemas.HandoverState{schemas.HandoverSending}
-	const some = 100
-	open, listErr := h.Store.Handovers(ctx, sending, some, "")
-	err = errors.Join(err, listErr)
-	for _, of := range open {
-		if now.Sub(of.CreatedAt) > undelivered {
-			_, moveErr := h.Store.MoveHandover(ctx, of.ID, sending, schemas.HandoverFailed, now)
-			err = errors.Join(err, moveErr)
-		}
+		err = errors.Join(err, h.Close(ctx, of, schemas.ClosedByTime))
 	}
 	return err
 }

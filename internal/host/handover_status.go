@@ -17,7 +17,7 @@ func (h *Handovers) Status(ctx context.Context, owner, conversation, language st
 	if !s.Open {
 		s.Next = h.Hours.Next(now)
 	}
-	of, ok, err := h.Store.NewestHandover(ctx, conversation)
+	of, ok, err := h.Store.LastHandover(ctx, conversation)
 	if err != nil || !ok || of.Owner != owner {
 		return s, err
 	}
