@@ -43,5 +43,12 @@ type Handover struct {
 	Fallback Texts          `yaml:"fallback" jsonschema_description:"What to do when nobody could be reached, such as the number of the reception, by language."`
 }
 
+// What the form of a hand-over may ask for.
+const (
+	AskName  = "name"
+	AskPhone = "phone"
+	AskEmail = "email"
+)
+
 // On reports whether somebody can be reached.
 func (h Handover) On() bool { return h.Webhook != "" }
