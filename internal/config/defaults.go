@@ -68,15 +68,8 @@ func Default() *Config {
 			Tools:          128,
 			TurnsPerMinute: 120,
 		},
-		Public: Public{
-			Limits: VisitorLimits{
-				Visitor: schemas.Rate{Count: 20, Per: time.Hour},
-				Address: schemas.Rate{Count: 60, Per: time.Hour},
-				All:     schemas.Rate{Count: 2000, Per: 24 * time.Hour},
-			},
-			Keep: 24 * time.Hour,
-		},
-		Handover:  Handover{Ask: []string{AskName, AskPhone}},
+		Public:    defaultPublic(),
+		Handover:  defaultHandover(),
 		Telemetry: Telemetry{LogFormat: "text", Trace: "on"},
 		Shutdown:  Shutdown{Drain: 30 * time.Second},
 	}
