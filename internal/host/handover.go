@@ -72,7 +72,7 @@ type DeskHours interface {
 	Next(t time.Time) time.Time
 }
 
-// HandoversConfig configures [Handovers]. All but Emergency and Fallback is required.
+// HandoversConfig configures [Handovers]. Store, Memory, Outbox, NotFound, Hours and Logger are required.
 type HandoversConfig struct {
 	Store  HandoverStore
 	Memory *memory.Client
@@ -82,7 +82,7 @@ type HandoversConfig struct {
 	// Emergency reports whether a message to an assistant describes an emergency.
 	Emergency func(assistant, text string) bool
 	Hours     DeskHours
-	// Ask names the fields of the form.
+	// Ask names the fields of the form; none asks for nothing.
 	Ask []string
 	// Fallback returns what to do when nobody could be reached, in a language.
 	Fallback func(language string) string
@@ -98,8 +98,8 @@ type Handovers struct{ HandoversConfig }
 
 // NewHandovers returns the hand-overs of a host, whose owner calls Run.
 func NewHandovers(cfg HandoversConfig) (*Handovers, error) {
-	if cfg.Store == nil || cfg.Memory == nil || cfg.Outbox == nil || cfg.NotFound == nil || cfg.Hours == nil || cfg.Logger == nil || len(cfg.Ask) == 0 {
-		return nil, errors.New("handovers: Store, Memory, Outbox, NotFound, Hours, Ask and Logger are required")
+	if cfg.Store == nil || cfg.Memory == nil || cfg.Outbox == nil || cfg.NotFound == nil || cfg.Hours == nil || cfg.Logger == nil {
+		return nil, errors.New("handovers: Store, Memory, Outbox, NotFound, Hours and Logger are required")
 	}
 	if cfg.Emergency == nil {
 		cfg.Emergency = func(string, string) bool { return false }
