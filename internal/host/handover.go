@@ -370,7 +370,7 @@ func (h *Handovers) Run(ctx context.Context) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	for {
-		if err := h.sweep(ctx); err != nil && ctx.Err() == nil {
+		if err := h.CloseStale(ctx); err != nil && ctx.Err() == nil {
 			h.Logger.Warn("old hand-overs cannot be closed; retrying", "error", err)
 		}
 		select {
@@ -381,7 +381,8 @@ func (h *Handovers) Run(ctx context.Context) {
 	}
 }
 
-func (h *Handovers) sweep(ctx context.Context) error {
+// CloseStale closes the hand-overs that nobody has used for a week.
+func (h *Handovers) CloseStale(ctx context.Context) error {
 	stale, err := h.Store.StaleHandovers(ctx, h.Now().Add(-silentFor))
 	for _, of := range stale {
 		err = errors.Join(err, h.Close(ctx, of, schemas.ClosedByTime))
