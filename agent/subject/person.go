@@ -11,7 +11,7 @@ type personWords struct {
 	opener, need, supposed, frame *text.Phrases
 	reach, complete               *text.Phrases
 	live, clinician, vague        *text.Phrases
-	afterVague, mine              *text.Phrases
+	afterVague, presence, mine    *text.Phrases
 	call, me                      *text.Phrases
 	bot, noBot, talk              *text.Phrases
 }
@@ -26,7 +26,7 @@ var readPersonWords = sync.OnceValue(func() *personWords {
 		opener: of["opener"], need: of["need"], supposed: of["supposed"], frame: of["frame"],
 		reach: of["reach"], complete: of["complete"],
 		live: of["live"], clinician: of["clinician"], vague: of["vague"],
-		afterVague: of["after vague"], mine: of["mine"],
+		afterVague: of["after vague"], presence: of["presence"], mine: of["mine"],
 		call: of["call"], me: of["me"],
 		bot: of["bot"], noBot: of["no bot"], talk: of["talk"],
 	}
@@ -98,12 +98,13 @@ func (w *personWords) asks(clause []text.Word) bool {
 			return true
 		}
 	}
-	return len(clause) <= bareWords && text.Cover(clause, w.live, w.live, w.frame)
+	return len(clause) <= bareWords && text.Cover(clause, w.live, w.live, w.presence, w.frame)
 }
 
 const (
-	// bareWords is the longest clause that asks by naming a person alone: "an agent please".
-	bareWords = 5
+	// bareWords is the longest clause that asks by naming a person alone: "an agent please", "is there
+	// an agent".
+	bareWords = 8
 	// tailWords is how many words may follow a request that nothing opens but its own verb.
 	tailWords = 3
 	// personGap is how many words may stand between a way to reach somebody and who that is: "connect me
