@@ -5,6 +5,9 @@ const page = document.documentElement;
 export const settings = JSON.parse(page.dataset.settings);
 const vi = page.lang === "vi";
 
+// own returns the text in the frame's language of pairs of a language and a text, else the first one.
+const own = (pairs) => (pairs?.find(([language]) => language === page.lang) ?? pairs?.[0] ?? [])[1];
+
 // --- texts are written as pairs, English and Vietnamese, where they are used ---------------------
 
 export const t = (en, viet) => (vi ? viet : en);
@@ -71,7 +74,12 @@ function nameEmergency(box) {
   return box;
 }
 
-const emergency = (text) => nameEmergency(el("div", { className: "emergency" }, text));
+// emergency makes the box of an emergency notice, from its sanitised HTML if there is some.
+function emergency({ notice, text, html }) {
+  const box = nameEmergency(el("div", { className: "emergency" }, html ? "" : notice ?? text));
+  if (html) showSanitised(box, html);
+  return box;
+}
 
 // announce tells screen readers a text once.
 export function announce(text) {
@@ -87,7 +95,7 @@ export function announce(text) {
 export class Problem extends Error {
   constructor(message, body = {}) {
     super(message);
-    Object.assign(this, { code: body.code ?? "", until: body.until, notice: body.notice });
+    Object.assign(this, { code: body.code ?? "", until: body.until, notice: body.notice, html: body.html });
   }
 }
 
@@ -130,7 +138,13 @@ async function visit() {
   } catch (err) {
     if (err.code !== "no_visitor") throw err;
     setToken((await json("visit", { method: "POST", body: { storage: true } })).token);
+    remember();
   }
+}
+
+// remember adds to the token what was agreed to, as the server does in its cookie.
+function remember() {
+  if (token && agreed && settings.consent) setToken(`${token.split(".")[0]}.${settings.consent}`);
 }
 
 // asVisitor runs a request, and makes a visitor first if there is none.
@@ -240,7 +254,7 @@ class Answer {
     Object.assign(this, { text, question });
     this.body = el("div", { className: "prose" });
     this.waits = el("p", { className: "waits" }, el("i"), el("i"), el("i"), el("span", { className: "hidden" }, t("Answering…", "Đang trả lời…")));
-    this.article = append(el("article", { className: "message" }, heading(settings.title), this.body, this.waits));
+    this.article = append(el("article", { className: "message" }, heading(own(settings.titles)), this.body, this.waits));
   }
 
   // take shows an event of the stream, and returns whether it is the last one.
@@ -252,13 +266,11 @@ class Answer {
         shown.add(event.turn);
         break;
       case "text":
-        this.tail ??= this.body.appendChild(el("span"));
-        this.tail.append(event.text);
-        break;
+      case "notice": this.plain(event); break;
       case "html": this.html(event.blocks); break;
-      case "notice":
-        this.body.prepend(emergency(event.text));
-        announce(`${t("Emergency", "Khẩn cấp")}: ${event.text}`);
+      case "reset": // what came so far was said on the way
+        this.blocks.clear();
+        this.body.replaceChildren();
         break;
       case "sources": this.sources = event.sources; break;
       case "warning":
@@ -272,13 +284,19 @@ class Answer {
     return false;
   }
 
+  // plain shows text until its HTML comes.
+  plain(event) {
+    const part = event.type === "notice" ? emergency(event) : el("span", {}, event.text);
+    part.dataset.plain = "";
+    this.body.append(part);
+  }
+
   // html shows blocks of the answer. After a cut the first ones hold the whole text so far.
   html(blocks) {
-    this.tail?.remove();
-    this.tail = null;
+    for (const part of this.body.querySelectorAll("[data-plain]")) part.remove();
     if (this.again && blocks[0]?.block === 0) {
       this.blocks.clear();
-      for (const e of [...this.body.children]) if (!e.matches(".emergency")) e.remove();
+      this.body.replaceChildren();
     }
     for (const { block, html, closed } of blocks) {
       if (!this.blocks.has(block)) this.blocks.set(block, this.body.appendChild(el("div")));
@@ -291,12 +309,13 @@ class Answer {
   }
 
   // end shows what follows an answer.
-  end({ with_desk: desk, refused, handover } = {}) {
+  end({ with_desk: desk, refused, handover, stopped } = {}) {
     this.waits.remove();
+    if (stopped) this.article.append(el("p", { className: "quiet" }, t("This answer was stopped.", "Câu trả lời đã dừng.")));
     if (this.open) announce(this.open.textContent);
     if (desk && this.question) withDesk(this.question);
     if (!this.body.textContent.trim()) this.body.remove();
-    else if (!desk) this.article.append(el("div", { className: "after" }, sourceList(this.sources), !refused && marks(this)));
+    else if (!desk) this.article.append(sourceList(this.sources) ?? "", el("div", { className: "after" }, !refused && settings.marks && marks(this)));
     if (handover) desks((m) => m.offer(handover));
     follow();
     return true;
@@ -304,7 +323,7 @@ class Answer {
 
   fail(problem) {
     this.waits.remove();
-    if (problem.notice) this.body.prepend(emergency(problem.notice));
+    if (problem.notice) this.body.prepend(emergency(problem));
     const again = this.text && button([icon("again"), t("Ask again", "Hỏi lại")], () => {
       this.question?.remove();
       this.article.remove();
@@ -389,7 +408,8 @@ async function shows(answer, begin) {
   try {
     await answer.read(await begin());
   } catch (err) {
-    if (err.name === "AbortError") answer.end();
+    if (err.name === "AbortError" || err.code === "stopped") answer.end({ stopped: true });
+    else if (answer.turn && ["not_found", "events_lost"].includes(err.code)) await settle(answer, err);
     else if (err.code === "consent_required") {
       answer.article.remove();
       answer.question?.remove();
@@ -406,14 +426,14 @@ async function ask(text) {
   const answer = new Answer(text, question);
   toEnd(question);
   announce(t("Answering…", "Đang trả lời…"));
-  await shows(answer, () => asVisitor(() => send("chat", { method: "POST", signal: answer.abort.signal, body: { text, consent: agreed ? settings.consent.hash : "", lang: page.lang } })));
+  await shows(answer, () => asVisitor(() => send("chat", { method: "POST", signal: answer.abort.signal, body: { text, consent: agreed ? settings.consent : "", lang: page.lang } })));
 }
 
 const length = () => [...box.value.trim()].length;
 
 // count shows how much room is left once it becomes little.
 function count() {
-  const over = length() - settings.limit;
+  const over = length() - settings.max_text;
   $("count").textContent = over > 0 ? t(`${over} characters too many`, `Thừa ${over} ký tự`) : over > -200 ? t(`${-over} characters left`, `Còn ${-over} ký tự`) : "";
   $("count").classList.toggle("over", over > 0);
   box.setAttribute("aria-invalid", String(over > 0));
@@ -432,7 +452,7 @@ box.addEventListener("keydown", (event) => {
 $("ask").addEventListener("submit", (event) => {
   event.preventDefault();
   const n = length();
-  if (running || !n || n > settings.limit) return box.focus();
+  if (running || !n || n > settings.max_text) return box.focus();
   const text = box.value.trim();
   box.value = "";
   count();
@@ -448,20 +468,28 @@ $("stop").addEventListener("click", () => {
 
 const privacyLink = () => safe(settings.privacy) && el("p", {}, el("a", { href: settings.privacy, target: "_blank", rel: "noopener" }, t("Privacy", "Quyền riêng tư")));
 
+// kept tells how long the conversation is kept.
+function kept() {
+  const days = settings.keep_hours / 24;
+  const time = new Intl.NumberFormat(page.lang, { style: "unit", unitDisplay: "long", maximumFractionDigits: 1, unit: days > 1 ? "day" : "hour" }).format(days > 1 ? days : settings.keep_hours);
+  return t(`This conversation is erased ${time} after its last message.`, `Cuộc trò chuyện này được xoá sau tin nhắn cuối ${time}.`);
+}
+
 // start shows the first words, and the form for questions once nothing has to be agreed to.
 export function start(has) {
   agreed = has;
-  const open = agreed || !settings.consent.required;
+  const open = agreed || !settings.consent;
   $("ask").hidden = $("under").hidden = !open;
   const agree = () => {
     start(true);
+    remember();
     announce(t("You can ask now.", "Bạn có thể hỏi."));
     focusFirst();
   };
   $("first").className = open ? "" : "card";
   $("first").replaceChildren(...el("div", {}, !open && el("h2", {}, t("Before you ask", "Trước khi bạn hỏi")),
     open && el("p", {}, t("Hello! What would you like to know?", "Xin chào! Bạn muốn hỏi điều gì?")),
-    settings.notice && el("p", { className: open ? "quiet" : "" }, settings.notice), privacyLink(),
+    own(settings.notices) && el("p", { className: open ? "quiet" : "" }, own(settings.notices)), el("p", { className: "quiet" }, kept()), privacyLink(),
     !open && el("div", { className: "row" }, button(t("I agree", "Tôi đồng ý"), agree, "primary"))).childNodes);
 }
 
@@ -472,6 +500,16 @@ function focusFirst() {
   todo.focus({ preventScroll: true });
 }
 
+// settle shows the stored end of an answer that cannot be followed any more.
+async function settle(answer, problem) {
+  const { messages } = await json(`news?after=${seen}`).catch(() => ({}));
+  if (!messages?.some((m) => m.turn === answer.turn && m.by === "assistant")) return answer.fail(problem);
+  answer.question?.remove();
+  answer.article.remove();
+  shown.delete(answer.turn);
+  takeNews(messages);
+}
+
 // forgotten shows an empty conversation again.
 export function forgotten() {
   setToken("");
@@ -479,7 +517,7 @@ export function forgotten() {
   $("messages").replaceChildren();
   seen = 0;
   shown.clear();
-  desks((m) => m.show({ on: settings.handover.on }), true);
+  desks((m) => m.show({ on: settings.desk }), true);
   start(false);
   focusFirst();
 }
@@ -523,7 +561,7 @@ function addStored(m) {
   Object.assign(answer, { turn: m.turn, mark: m.mark, sources: m.sources });
   if (m.html) showSanitised(answer.body, m.html);
   else answer.body.textContent = m.text;
-  answer.end();
+  answer.end({ stopped: m.interrupted });
 }
 
 $("person").addEventListener("click", () => desks((m) => m.openForm("button")));
@@ -580,7 +618,7 @@ function translate() {
 async function open() {
   translate();
   showConnection();
-  $("person").hidden = !settings.handover.on;
+  $("person").hidden = !settings.desk;
   if (safe(settings.privacy)) Object.assign($("privacy"), { href: settings.privacy, hidden: false });
   start(false);
   focusFirst();

@@ -1,18 +1,20 @@
 // The hand-over to a person: its offer, the form, what is true of it now, and what the desk writes.
 
-import { $, Problem, announce, asVisitor, button, clock, el, icon, note, reasons, send, settings, t, takeNews, watched } from "/embed/static/embed-chat.js";
+import { $, Problem, announce, asVisitor, button, el, icon, note, reasons, send, settings, t, takeNews, watched } from "/embed/static/embed-chat.js";
 
 let now = null; // the hand-over as the server told it
 let timer = 0;
 
-const active = () => ["sending", "delivered", "answered"].includes(now?.state);
+// active reports whether somebody may still answer.
+const active = (handover = now) => ["sending", "delivered", "answered"].includes(handover?.state);
 
 // show shows what is true of the hand-over.
 export function show(handover) {
   const before = now;
   now = handover ?? { on: false };
+  if (!now.state && active(before)) now = { ...now, state: "closed", text: t("Your request is closed. The assistant answers you again.", "Yêu cầu của bạn đã đóng. Trợ lý lại trả lời bạn.") };
   const bar = $("desk");
-  const over = !now.state || now.state === "closed" && !before?.state;
+  const over = !now.state;
   $("person").hidden = !now.on || active() || Boolean($("form"));
   const focused = bar.contains(document.activeElement);
   if (before?.state !== now.state || before?.text !== now.text) {
@@ -64,7 +66,7 @@ document.addEventListener("visibilitychange", () => { if (!document.hidden && ac
 // offer shows the offer of a hand-over below an answer.
 export function offer(reason) {
   document.querySelector(".offer")?.remove();
-  if (active() || !settings.handover.on) return;
+  if (active() || !settings.desk) return;
   const words = reason === "not_found" ? t("I found nothing on this. Would you like somebody of the staff to answer?", "Tôi chưa tìm được thông tin về việc này. Bạn có muốn nhân viên trả lời không?") : t("Would you like to write to somebody of the staff?", "Bạn có muốn nhắn cho nhân viên không?");
   const card = el("section", { className: "message card offer", "aria-label": t("Staff", "Nhân viên") }, el("p", {}, words),
     el("div", { className: "row" }, button([icon("person"), t("Talk to a person", "Gặp nhân viên")], () => openForm(reason), "primary"), button(t("No, thank you", "Không, cảm ơn"), () => {
@@ -83,16 +85,22 @@ const fields = {
   email: () => ({ label: t("E-mail", "Email"), autocomplete: "email", type: "email" }),
 };
 
-function field(name) {
-  const { label, ...props } = (fields[name] ?? (() => ({ label: name })))();
-  return [el("label", { for: `form-${name}` }, label), el("input", { id: `form-${name}`, name, required: true, maxLength: 200, ...props })];
+function field(name, required) {
+  const { label, ...props } = fields[name]();
+  return [el("label", { for: `form-${name}` }, label, !required && el("span", { className: "quiet" }, t(" (optional)", " (không bắt buộc)"))),
+    el("input", { id: `form-${name}`, name, required, maxLength: 200, ...props })];
 }
 
 // openForm asks for what the desk needs to know, instead of the form for questions.
 export async function openForm(reason) {
   if ($("form")) return $("form").querySelector("input").focus();
-  now ??= await send("conversation").then((r) => r.json()).then((c) => c.handover, () => null) ?? settings.handover;
-  const ask = now.ask ?? settings.handover.ask ?? [];
+  try {
+    show((await (await asVisitor(() => send("conversation"))).json()).handover);
+  } catch (err) {
+    return $("messages").append(note(reasons(err)));
+  }
+  if (!now.on || active()) return;
+  const ask = now.ask ?? [];
   const closed = now.open === false;
   const tick = el("input", { type: "checkbox", required: true, id: "form-agree" });
   const submit = el("button", { type: "submit", className: "primary" }, t("Send the request", "Gửi yêu cầu"));
@@ -103,18 +111,18 @@ export async function openForm(reason) {
     try {
       const contact = Object.fromEntries(ask.map((name) => [name, form.elements[name].value.trim()]));
       const response = await asVisitor(() => send("handover", { method: "POST", body: { consent: true, reason, contact, lang: document.documentElement.lang } }));
-      const told = await response.json().catch(() => null);
+      const told = await response.json();
       close();
-      if (told?.text) show(told.handover ?? told);
-      else await refresh();
+      show(told);
     } catch (err) {
       form.append(note(err instanceof Problem ? reasons(err) : [t("That did not work. Please try again.", "Chưa thực hiện được. Bạn vui lòng thử lại.")]));
     }
     submit.disabled = false;
   } },
   el("h2", { id: "form-title" }, t("Talk to a person", "Gặp nhân viên")),
-  closed && el("p", { className: "quiet" }, now.next ? t(`Nobody is at the desk now. The staff are back on ${clock(now.next)} and can call you back.`, `Hiện không có nhân viên trực. Nhân viên làm việc lại lúc ${clock(now.next)} và có thể gọi lại cho bạn.`) : t("Nobody is at the desk now. The staff can call you back.", "Hiện không có nhân viên trực. Nhân viên có thể gọi lại cho bạn.")),
-  ...ask.flatMap(field),
+  closed && el("p", { className: "quiet" }, now.state ? "" : now.text, " ", t("Leave a number, and they can call you back.", "Hãy để lại số để được gọi lại.")),
+  closed && now.fallback && el("p", { className: "quiet" }, now.fallback),
+  ...ask.flatMap((name) => field(name, closed && name === (ask.includes("phone") ? "phone" : "email"))),
   el("label", { className: "tick" }, tick, el("span", {}, t("I agree that this and the last messages of the conversation go to the staff.", "Tôi đồng ý gửi thông tin này và các tin nhắn gần nhất của cuộc trò chuyện cho nhân viên."))),
   el("div", { className: "row" }, submit, button(t("Cancel", "Huỷ"), () => close())));
   const close = () => {

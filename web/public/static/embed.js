@@ -30,19 +30,19 @@
 
   const cross = "M6 6l12 12M18 6L6 18";
   const news = el("i", { hidden: "" }, vi ? "Có tin mới" : "New message");
-  const button = el("button", { type: "button", part: "button", "aria-expanded": "false", "aria-controls": "panel" }, draw("M5 5h14a2 2 0 012 2v8a2 2 0 01-2 2h-7l-5 4v-4H5a2 2 0 01-2-2V7a2 2 0 012-2z"), el("span", {}, title), news);
+  const button = el("button", { type: "button", id: "open", "aria-expanded": "false", "aria-controls": "panel" }, draw("M5 5h14a2 2 0 012 2v8a2 2 0 01-2 2h-7l-5 4v-4H5a2 2 0 01-2-2V7a2 2 0 012-2z"), el("span", {}, title), news);
   const shut = el("button", { type: "button", "aria-label": closeWords }, draw(cross)); // until the frame shows its own
   const panel = el("dialog", { id: "panel", "aria-label": title }, shut);
   const host = el("molar-chat");
   const root = host.attachShadow({ mode: "open" });
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(`
-:host { all: initial !important; color-scheme: light !important; }
+:host { all: initial !important; color-scheme: inherit !important; }
 [hidden] { display: none !important; }
 button { all: unset; box-sizing: border-box; display: flex; align-items: center; gap: 10px; min-width: 44px; height: 44px; padding: 0 10px; color: ${on}; background: ${colour}; cursor: pointer; font: 600 16px/1.25 system-ui, sans-serif; }
 button:focus-visible { outline: 3px solid #fff; box-shadow: 0 0 0 6px #000; }
-:host > button, button[part] { position: fixed; z-index: 2147483647; right: max(20px, env(safe-area-inset-right)); bottom: calc(20px + env(safe-area-inset-bottom)); height: 56px; padding: 0 20px 0 16px; max-width: calc(100vw - 40px); border: 1px solid #ffffff59; border-radius: 28px; }
-button[part]:not(:focus-visible) { box-shadow: 0 2px 12px #0005; }
+#open { position: fixed; z-index: 2147483647; right: max(20px, env(safe-area-inset-right)); bottom: calc(20px + env(safe-area-inset-bottom)); height: 56px; padding: 0 20px 0 16px; max-width: calc(100vw - 40px); border: 1px solid #ffffff59; border-radius: 28px; }
+#open:not(:focus-visible) { box-shadow: 0 2px 12px #0005; }
 span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 svg { flex: none; width: 24px; fill: none; stroke: currentColor; stroke-width: 2; stroke-linecap: round; stroke-linejoin: round; }
 i { position: absolute; top: -2px; right: 4px; width: 14px; height: 14px; border: 2px solid #fff; border-radius: 50%; background: #c3232f; color: #0000; font-size: 1px; overflow: hidden; }
@@ -50,7 +50,7 @@ dialog { position: fixed; z-index: 2147483647; inset: auto max(20px, env(safe-ar
 dialog > button { position: absolute; top: 6px; right: 6px; border-radius: 10px; }
 iframe { display: block; width: 100%; height: 100%; border: 0; }
 @media (max-width: 480px), (max-height: 500px) {
-  button[part] { padding: 0 15px; }
+  #open { padding: 0 15px; }
   span { position: absolute; width: 1px; clip-path: inset(50%); }
   dialog { inset: 0; width: 100%; height: 100%; border: 0; border-radius: 0; padding: env(safe-area-inset-top) env(safe-area-inset-right) env(safe-area-inset-bottom) env(safe-area-inset-left); }
 }
@@ -111,8 +111,8 @@ iframe { display: block; width: 100%; height: 100%; border: 0; }
   });
   view.addEventListener("resize", fit);
   view.addEventListener("scroll", fit);
-  addEventListener("message", ({ data, source }) => {
-    if (!frame || source !== frame.contentWindow) return;
+  addEventListener("message", ({ data, source, origin: from }) => {
+    if (!frame || source !== frame.contentWindow || from !== origin) return;
     if (data === "molar:ready") shut.hidden = true;
     if (data === "molar:close") panel.close();
     if (data === "molar:news" && !panel.open) news.hidden = false;
