@@ -54,7 +54,7 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 		Conversations: host.Conversations{Client: p.Memory, Traces: traces},
 		Files:         host.Conversations{Client: p.Memory},
 		Tools:         host.Catalogue{Manager: p.MCP},
-		Servers:       p.MCP,
+		Servers:       p.Host,
 		Traces:        traces,
 		Grants:        p.DB,
 		Audit:         p.DB,
