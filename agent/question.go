@@ -59,12 +59,14 @@ func (a *Agent) read(ctx context.Context, w *task) (question, error) {
 	w.out.Between(ctx, "QUESTION", q.asked)
 	q.lang, q.langSure = subject.Detect(q.asked, "")
 	w.out.Trace.Asked(q.asked)
-	attached, err := a.readMentions(ctx, w, &q)
-	if err != nil {
-		return q, err
-	}
-	if q, err = a.expand(ctx, w, q); err != nil {
-		return q, err
+	var attached []Attachment
+	if !w.turn.Visitor { // a stranger names no resource or prompt of a server
+		if attached, err = a.readMentions(ctx, w, &q); err != nil {
+			return q, err
+		}
+		if q, err = a.expand(ctx, w, q); err != nil {
+			return q, err
+		}
 	}
 	q.message = w.shorten(q.message, originOf(q.read), a.resultBytes(ctx, w, 1))
 	return a.attach(ctx, w, q, append(slices.Clip(w.turn.Attachments), attached...))
@@ -105,11 +107,11 @@ func textID(kind, text string) string {
 }
 
 // mayNeed reports whether the person's groups could allow a tool of the server. The host's own servers
-// are everybody's.
+// are everybody's, but for visitors: what they type names no prompt and no resource of any server.
 func (t *Turn) mayNeed(server string) bool {
-	return t.Rights == nil || server == schemas.MemoryServer || server == schemas.ToolServer || slices.ContainsFunc(t.Rights.Groups, func(g schemas.Group) bool {
+	return !t.Visitor && (t.Rights == nil || server == schemas.MemoryServer || server == schemas.ToolServer || slices.ContainsFunc(t.Rights.Groups, func(g schemas.Group) bool {
 		return len(g.Tools) == 0 || offer.Globs(g.Tools).MayNeed(server)
-	})
+	}))
 }
 
 // readMentions reads the resources that the question names. One that cannot be read is reported

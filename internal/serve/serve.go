@@ -100,7 +100,7 @@ func Serve(ctx context.Context, with Config) (err error) {
 func newPort(ctx context.Context, h *host.Host, with Config) (*port, error) {
 	keys, err := access.Open(ctx, access.Config{
 		Store: h.DB, Keys: h.Config.APIKeys, Groups: h.Config.Groups, Sessions: true, Logger: h.Log,
-		Closed: h.Config.ProxySetting() != "" && h.Config.Identity.Header == "" || h.Config.Identity.OIDC.On(),
+		Closed: access.ClosesPages(h.Config),
 	})
 	if err != nil {
 		return nil, err
@@ -221,8 +221,11 @@ func (p *port) announce(ctx context.Context, addr net.Addr) {
 	defer cancel()
 	_ = p.MCP.Wait(wait, nil) // servers still starting are printed as such
 	p.cli.Say("assistants: %s (default %s)", strings.Join(p.Config.Assistants.Names(), ", "), p.Config.Default)
-	for _, s := range p.MCP.Status() {
+	for _, s := range p.Status() {
 		p.cli.Say("server: %s", host.ServerLine(s))
+		for _, line := range s.Visitors {
+			p.Log.Warn("a tool is not offered to the visitors of public", "server", s.Name, "tool", line)
+		}
 	}
 	if !p.access.Ring().On() { // otherwise its link was printed
 		p.cli.Say("chat page: %s", p.Config.Address(addr.String()))

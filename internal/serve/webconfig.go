@@ -54,7 +54,7 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 		Conversations: host.Conversations{Client: p.Memory, Traces: traces},
 		Files:         host.Conversations{Client: p.Memory},
 		Tools:         host.Catalogue{Manager: p.MCP},
-		Servers:       p.MCP,
+		Servers:       p.Host,
 		Traces:        traces,
 		Grants:        p.DB,
 		Audit:         p.DB,
@@ -91,6 +91,9 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 	}
 	if logins != nil { // a nil pointer is no nil interface
 		cfg.Logins = logins
+	}
+	if p.Handovers != nil {
+		cfg.Handovers = p.Handovers
 	}
 	return cfg, nil
 }
