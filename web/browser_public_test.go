@@ -31,10 +31,12 @@ type clinic struct {
 
 	state sync.Mutex
 	desk  schemas.Handover
-	// away is set outside the hours of the desk, and deaf if the desk can't be asked for.
-	away, deaf bool
-	refusal    *schemas.LimitRefusal
-	erased     []string
+	// away is set outside the hours of the desk.
+	away bool
+	// noCookies is set if the browser keeps no cookies.
+	noCookies bool
+	refusal   *schemas.LimitRefusal
+	erased    []string
 }
 
 // openClinic serves a clinic; change may change what visitors get.
@@ -80,6 +82,9 @@ func openClinic(t *testing.T, change func(*public.Config)) *clinic {
 	c.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c.state.Lock()
 		c.requests = append(c.requests, r.URL.Path)
+		if c.noCookies {
+			r.Header.Del("Cookie")
+		}
 		c.state.Unlock()
 		if strings.HasPrefix(r.URL.Path, "/site") {
 			c.page(w, r)
@@ -342,4 +347,186 @@ func TestEmbed_Keyboard(t *testing.T) {
 		eval[any](j, inside+`.getElementById("close").click()`)
 		j.sees(host + `.activeElement?.id === "open"`)
 	}
+}
+
+// A visitor asks, reads, marks, downloads and forgets; nobody is a visitor before the first question.
+func TestEmbed_Conversation(t *testing.T) {
+	t.Parallel()
+	c := openClinic(t, nil)
+	j := c.visit(t, "en", "/embed?lang=en")
+	j.sees(`document.activeElement.id === "text"`)
+	c.set(func() {
+		for _, path := range c.requests {
+			if path == "/embed/visit" {
+				t.Error("somebody who only opened the frame became a visitor")
+			}
+		}
+	})
+	j.says("How do children brush?")
+	j.answered(1)
+	j.sees(`document.querySelector(".prose strong").textContent === "first tooth"`, announced+`.includes("twice a day")`)
+	j.press("Sources (1)")
+	j.sees(`document.querySelector(".sources a").href === "https://clinic.example/children"`)
+	j.press("Not helpful")
+	j.sees(`document.activeElement.placeholder.startsWith("What is wrong?")`)
+	j.do(chromedp.KeyEvent("too short"), chromedp.KeyEvent(kb.Enter))
+	j.sees(`document.activeElement.getAttribute("aria-pressed") === "true"`)
+	c.mu.Lock()
+	for _, mark := range c.marks {
+		if mark.Mark != schemas.MarkDown || mark.Note != "too short" {
+			t.Errorf("the mark is %+v", mark)
+		}
+	}
+	c.mu.Unlock()
+	j.do(chromedp.Reload())
+	j.answered(1)
+	j.sees(`document.querySelector(".user > div").textContent === "How do children brush?"`, `document.querySelector('[aria-label="Not helpful"]').getAttribute("aria-pressed") === "true"`)
+	j.press("Your conversation")
+	j.press("Download the conversation")
+	j.sees(announced + `.includes("is downloaded")`)
+	j.press("Your conversation")
+	j.press("Forget the conversation")
+	j.sees(`document.querySelector("dialog[open]")`)
+	j.do(chromedp.KeyEvent(kb.Escape))
+	j.sees(`!document.querySelector("dialog")`, `document.querySelector(".user")`)
+	j.press("Your conversation")
+	j.press("Forget the conversation")
+	j.press("Forget it")
+	j.sees(`!document.querySelector(".user")`, announced+`.includes("is erased")`, `document.activeElement.id === "text"`)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.erased) != 1 || len(c.all) != 0 {
+		t.Errorf("erased %v, left %d conversations", c.erased, len(c.all))
+	}
+}
+
+// Where browsers keep no cookie for a frame, the frame keeps the visitor itself.
+func TestEmbed_NoCookies(t *testing.T) {
+	t.Parallel()
+	c := openClinic(t, func(cfg *public.Config) { cfg.Consent = true })
+	j := &journey{t: t, ctx: browser(t, "vi"), url: c.server.URL, server: c.server, host: c.chatHost}
+	j.do(chromedp.Navigate(c.server.URL + "/embed?lang=vi"))
+	c.set(func() { c.noCookies = true })
+	j.press("Tôi đồng ý")
+	j.sees(`document.activeElement.id === "text"`)
+	j.says("Trẻ chải răng khi nào?")
+	j.answered(1)
+	j.do(chromedp.Reload())
+	j.answered(1)
+	j.sees(`!document.getElementById("ask").hidden`)
+}
+
+// What a visitor wrote is never lost: to a limit, a failure, a cut line or a question that is too long. An
+// emergency notice stays in view with each of them.
+func TestEmbed_Troubles(t *testing.T) {
+	t.Parallel()
+	c := openClinic(t, func(cfg *public.Config) {
+		cfg.Emergency = func(_, text string) (string, bool) { return "Call 115 at once.", strings.Contains(text, "face") }
+	})
+	j := c.visit(t, "en", "/embed?lang=en")
+	j.sees(`document.activeElement.id === "text"`)
+	until := time.Now().Add(40 * time.Minute)
+	c.set(func() {
+		c.refusal = &schemas.LimitRefusal{Limit: schemas.CountedLimit{Name: "address:x"}, Until: until}
+	})
+	j.says("my face is swollen")
+	j.sees(`document.querySelector(".note").textContent.includes("You can ask again from")`, `document.querySelector(".emergency").textContent.includes("Call 115 at once.")`)
+	c.set(func() { c.refusal = nil })
+	j.press("Ask again")
+	j.answered(1)
+	j.sees(`!document.querySelector(".note")`, `document.querySelectorAll(".user").length === 1`, `document.querySelectorAll(".emergency").length === 1`)
+	j.says("fail")
+	j.sees(`document.querySelector(".note[role=alert]").textContent.includes("can't answer at the moment")`)
+	eval[any](j, `document.getElementById("text").value = "é".repeat(2003); document.getElementById("text").dispatchEvent(new Event("input"))`)
+	j.sees(`document.getElementById("count").textContent === "3 characters too many"`)
+	j.do(chromedp.Focus("#text"), chromedp.KeyEvent(kb.Enter))
+	if got := eval[int](j, `document.getElementById("text").value.length`); got != 2003 {
+		t.Errorf("a question that is too long has %d characters left", got)
+	}
+	eval[any](j, `document.getElementById("text").value = ""; document.getElementById("text").dispatchEvent(new Event("input"))`)
+	j.says("slowly, please")
+	j.sees(`document.querySelector(".message:last-child strong")?.textContent === "this"`, `!document.getElementById("stop").hidden`)
+	line := func(off bool) chromedp.Action[chromedp.Void] { return throttle(off, -1) }
+	j.do(line(true))
+	c.server.CloseClientConnections()
+	j.sees(`document.getElementById("offline").textContent.startsWith("You are offline")`)
+	j.do(line(false))
+	j.sees(`document.getElementById("offline").textContent === ""`, announced+`.includes("You are online again")`)
+	j.passGate()
+	j.answered(2)
+	j.sees(`document.querySelector(".message:last-child .prose").textContent.trim() === "First this.\nThen that." || document.querySelector(".message:last-child .prose").textContent.includes("Then that.")`)
+	j.says("slowly again")
+	j.sees(`document.querySelector(".message:last-child strong")?.textContent === "this"`)
+	j.press("Stop")
+	j.sees(`document.querySelector(".message:last-child").textContent.includes("was stopped")`, `document.getElementById("stop").hidden`)
+}
+
+// throttle limits the line to bytes per second, -1 for no limit.
+func throttle(offline bool, bytes int) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		var none struct{}
+		return target.Call(ctx, "Network.emulateNetworkConditions", map[string]any{"offline": offline, "latency": 0, "downloadThroughput": bytes, "uploadThroughput": bytes}, &none)
+	})
+}
+
+// On a line of 20 kB/s the frame can be used within two seconds, after at most 30 kB and eight requests.
+func TestEmbed_SlowLine(t *testing.T) {
+	t.Parallel()
+	c := openClinic(t, nil)
+	j := c.visit(t, "en", "/site/en")
+	j.do(throttle(false, 20_000), chromedp.Navigate(c.server.URL+"/embed?lang=en"))
+	j.sees(`performance.getEntriesByName("usable").length === 1`)
+	const entries = `[...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]`
+	took := eval[float64](j, `performance.getEntriesByName("usable")[0].startTime`)
+	requests, size := eval[int](j, entries+`.length`), eval[int](j, entries+`.reduce((sum, e) => sum + e.encodedBodySize + 300, 0)`)
+	t.Logf("usable after %.0f ms, %d requests, %d bytes", took, requests, size)
+	if took > 2000 || requests > 8 || size > 30_000 {
+		t.Error("want 2 s, 8 requests and 30 kB at most")
+	}
+}
+
+// A visitor reaches the desk: what the frame says is what is true, in each state.
+func TestEmbed_Handover(t *testing.T) {
+	t.Parallel()
+	c := openClinic(t, nil)
+	j := c.visit(t, "en", "/embed?lang=en")
+	j.sees(`document.activeElement.id === "text"`)
+	j.says("I want a person")
+	j.answered(1)
+	j.sees(`document.querySelector(".offer")`)
+	eval[any](j, `document.querySelector(".offer .primary").click()`)
+	j.sees(`document.activeElement.id === "form-name"`, `document.getElementById("ask").hidden`)
+	j.do(chromedp.KeyEvent(kb.Escape))
+	j.sees(`!document.getElementById("form")`, `document.activeElement.id === "text"`)
+	c.set(func() { c.away = true })
+	j.press("Talk to a person")
+	j.sees(`document.getElementById("form").textContent.includes("back on Monday, 1 March, at 08:00")`, `document.getElementById("form-phone").required`, `document.getElementById("form").textContent.includes("028 1234 5678")`)
+	j.press("Cancel")
+	c.set(func() { c.away = false })
+	j.press("Talk to a person")
+	j.sees(`document.activeElement.id === "form-name"`)
+	j.do(chromedp.KeyEvent("Lan"), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent("0901 234 567"), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(" "))
+	j.press("Send the request")
+	bar := func(words string) string {
+		return fmt.Sprintf(`document.getElementById("desk").textContent.includes(%q)`, words)
+	}
+	j.sees(bar("being sent"), `document.activeElement.id === "text"`)
+	c.moves(schemas.HandoverDelivered)
+	j.sees(bar("nobody has answered yet"), announced+`.includes("nobody has answered yet")`)
+	j.says("Are you there?")
+	j.sees(`document.querySelector(".user:last-child small")?.textContent === "Passed on to the staff" || [...document.querySelectorAll(".user small")].length === 1`)
+	c.writes("Hello, this is Mai. How can I help?")
+	j.sees(`document.querySelector(".from-desk").textContent.includes("this is Mai")`, bar("The staff answer you here"), announced+`.includes("this is Mai")`)
+	if n := eval[int](j, `document.querySelectorAll(".user").length`); n != 2 {
+		t.Errorf("%d questions are shown, want 2", n)
+	}
+	j.press("Go on with the assistant")
+	j.sees(bar("The assistant answers you again"))
+	j.press("Talk to a person")
+	j.sees(`document.getElementById("form")`)
+	j.do(chromedp.Click("#form-agree"))
+	j.press("Send the request")
+	j.sees(bar("being sent"))
+	c.moves(schemas.HandoverFailed)
+	j.sees(bar("nobody has seen your request"), bar("028 1234 5678"), `[...document.querySelectorAll("#desk button")].some((b) => b.textContent === "Try again")`)
 }
