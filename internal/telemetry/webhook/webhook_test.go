@@ -36,11 +36,11 @@ func (s *events) PutEvent(_ context.Context, e schemas.WebhookEvent) error {
 	return nil
 }
 
-func (s *events) DueEvents(_ context.Context, now time.Time, limit int) (due []schemas.WebhookEvent, _ error) {
+func (s *events) DueEvents(_ context.Context, hook string, now time.Time, limit int) (due []schemas.WebhookEvent, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range s.all {
-		if !e.Next.After(now) && len(due) < limit {
+		if e.Hook == hook && !e.Next.After(now) && len(due) < limit {
 			due = append(due, e)
 		}
 	}
@@ -134,7 +134,7 @@ func TestSender(t *testing.T) {
 				outcomes := make(chan string, 1)
 				kept := new(events)
 				s, err := webhook.New(webhook.Config{
-					URL: "https://chat.example/hook", Key: []byte(to.key), Store: kept, Client: &http.Client{Transport: to}, Count: func(o string) { outcomes <- o },
+					Hook: "approvals", URL: "https://chat.example/hook", Key: []byte(to.key), Store: kept, Client: &http.Client{Transport: to}, Count: func(o string) { outcomes <- o },
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -169,6 +169,62 @@ func TestSender(t *testing.T) {
 	}
 }
 
+// What an event was about is told how it ended before the event leaves the store. If that fails, the event is sent
+// and told once more. An event of another hook is left alone.
+func TestSender_Ended(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		status    int
+		delivered bool
+		within    time.Duration
+	}{{"delivered", 204, true, time.Minute}, {"given up", 503, false, time.Hour + time.Minute}} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				to := &receiver{key: "k", status: func(int) int { return tt.status }}
+				kept := new(events)
+				var ended []string
+				again := make(chan bool, 9)
+				s, err := webhook.New(webhook.Config{
+					Hook: "handover", URL: "https://desk.example", Key: []byte("k"), Store: kept, Client: &http.Client{Transport: to},
+					Ended: func(_ context.Context, e schemas.WebhookEvent, delivered bool) error {
+						if ended = append(ended, e.ID); delivered != tt.delivered {
+							t.Errorf("delivered: %v", delivered)
+						}
+						if again <- true; len(ended) == 1 {
+							return errors.New("the store is locked")
+						}
+						return nil
+					},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer run(t, s)()
+				began := time.Now()
+				e, err := s.Event("visitor:1", "handover.requested", nil)
+				if err == nil {
+					err = kept.PutEvent(t.Context(), e) // beside what it is about
+				}
+				if err == nil {
+					err = kept.PutEvent(t.Context(), schemas.WebhookEvent{ID: "msg_other", Hook: "approvals", Created: began, Next: began})
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				<-again
+				<-again
+				if time.Since(began) > tt.within {
+					t.Errorf("after %v", time.Since(began))
+				}
+				synctest.Wait()
+				if len(kept.all) != 1 || kept.all["msg_other"].ID == "" || !slices.Equal(ended, []string{e.ID, e.ID}) {
+					t.Errorf("kept %v, ended %q", kept.all, ended)
+				}
+			})
+		})
+	}
+}
+
 // When a sender ends, it soon gives up a request that is on its way, and what it has not delivered is sent
 // by another one, under the same id.
 func TestSender_Ends(t *testing.T) {
@@ -176,7 +232,7 @@ func TestSender_Ends(t *testing.T) {
 		kept := new(events)
 		sender := func(to http.RoundTripper, outcomes *[]string) *webhook.Sender {
 			s, err := webhook.New(webhook.Config{
-				URL: "https://chat.example", Key: []byte("k"), Store: kept, Client: &http.Client{Transport: to}, Count: func(o string) { *outcomes = append(*outcomes, o) },
+				Hook: "approvals", URL: "https://chat.example", Key: []byte("k"), Store: kept, Client: &http.Client{Transport: to}, Count: func(o string) { *outcomes = append(*outcomes, o) },
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -216,7 +272,7 @@ func TestSender_OneOfMany(t *testing.T) {
 		delivered := make(chan string, 9)
 		var all []*webhook.Sender
 		for range 3 {
-			s, err := webhook.New(webhook.Config{URL: "https://chat.example", Key: []byte("k"), Store: kept, Client: &http.Client{Transport: to}, Count: func(o string) { delivered <- o }})
+			s, err := webhook.New(webhook.Config{Hook: "approvals", URL: "https://chat.example", Key: []byte("k"), Store: kept, Client: &http.Client{Transport: to}, Count: func(o string) { delivered <- o }})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -231,7 +287,7 @@ func TestSender_OneOfMany(t *testing.T) {
 			t.Errorf("%q", to.seen())
 		}
 		now := time.Now()
-		_ = kept.PutEvent(t.Context(), schemas.WebhookEvent{ID: "msg_lost", Body: []byte("{}"), Created: now, Next: now.Add(30 * time.Second)})
+		_ = kept.PutEvent(t.Context(), schemas.WebhookEvent{ID: "msg_lost", Hook: "approvals", Body: []byte("{}"), Created: now, Next: now.Add(30 * time.Second)})
 		time.Sleep(29 * time.Second)
 		if len(to.seen()) != 5 {
 			t.Error("it was sent while another process had it")
