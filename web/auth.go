@@ -14,6 +14,7 @@ import (
 	"molar/agent"
 	"molar/internal/httpguard"
 	"molar/schemas"
+	"molar/web/public"
 	"molar/web/turns"
 	"molar/web/wire"
 )
@@ -78,6 +79,10 @@ func (s *server) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case isProbe(r.URL.Path):
+		case s.isForVisitors(r):
+			if from := s.Access.Clients.Of(r); !from.IsLoopback() && s.tooMany(w, r, httpguard.ClientName(from)) {
+				return
+			}
 		case s.Access.on():
 			if r = s.identify(w, r); r == nil {
 				return
@@ -144,6 +149,11 @@ func (s *server) tooMany(w http.ResponseWriter, r *http.Request, client string) 
 // reject answers a request without a valid key. A browser is sent to the page for signing in, or gets
 // instructions as plain text where that does not help.
 func (s *server) reject(w http.ResponseWriter, r *http.Request, refusal *httpguard.Refusal) {
+	if s.public != nil && public.Presents(r) { // for visitors nothing else exists
+		refusal = &httpguard.Refusal{Status: http.StatusNotFound, Code: "unknown_route", Message: "this path is unknown"}
+		refusal.Write(w, r)
+		return
+	}
 	if !wantsPage(r) {
 		refusal.Write(w, r)
 		return

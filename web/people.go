@@ -213,6 +213,9 @@ func (a Access) rightsOf(ctx context.Context, owner string) (rights *schemas.Rig
 // mayGoOn returns why a turn of a process that is gone must not be continued: nobody may ask for its
 // owner any more, or for its model. Else it sets what its owner may do now.
 func (s *server) mayGoOn(ctx context.Context, t *agent.Turn) error {
+	if t.Visitor || schemas.IsVisitor(t.Owner) {
+		return s.visitorMayGoOn(t)
+	}
 	const limit = 5 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -108,6 +108,7 @@ func (s *server) routes() (http.Handler, error) {
 		e.POST("/v1/servers/reload", admin, s.reloadServers)
 	}
 
+	s.routePublic(e)
 	s.routePages(e)
 	return e, nil
 }

@@ -17,6 +17,7 @@ import (
 	"molar/schemas"
 	"molar/web/chat"
 	"molar/web/pages"
+	"molar/web/public"
 	"molar/web/responses"
 	"molar/web/turns"
 	"molar/web/wire"
@@ -134,6 +135,9 @@ type Config struct {
 	// MayChoose reports whether a client with a key may choose this model of the provider for the
 	// assistant; provider may be empty. Nil allows all models. Without keys it is not called.
 	MayChoose func(assistant, provider, model string) bool
+	// Public is the assistant that anybody may ask from a frame; nil means that there is none. The
+	// fields that its comment names are set here.
+	Public *public.Config
 	// Access decides which clients may use the port, and how often.
 	Access Access
 	// Owner returns the owner whose conversations a request may see; "" means all. Nil means the
@@ -216,6 +220,9 @@ func newServer(cfg Config) (*server, error) {
 		MayChoose: s.mayChoose, Owner: cfg.Owner, SetOrigins: s.setOrigins, MaxMessages: cfg.MaxMessages, MaxBody: cfg.MaxBody, KeepAlive: cfg.KeepAlive,
 	})
 	s.document = sync.OnceValues(func() ([]byte, error) { return wire.Document(s.operations(), s.Version, true) })
+	if err := s.openPublic(); err != nil {
+		return nil, err
+	}
 	site, err := pages.New(s.modelsFor, func(r *http.Request) any { return s.meOf(r) }, s.unknownRoute)
 	s.site = site
 	return s, err
@@ -265,6 +272,8 @@ type server struct {
 	chat  *chat.Surface
 	// responses is the surface of the Responses API.
 	responses *responses.Surface
+	// public answers visitors; nil if there are none.
+	public *public.Surface
 	// document is the OpenAPI document, built on first use.
 	document func() ([]byte, error)
 }

@@ -13,8 +13,22 @@ import (
 
 // contentPolicy lets a page use its own origin's files only, and no inline code.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
-	"img-src 'self' data:; media-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; " +
+	"img-src 'self' data:; media-src data:; form-action 'self'; base-uri 'none'; " + noFrame + "; " +
 	"require-trusted-types-for 'script'"
+
+// noFrame forbids every page to show an answer in a frame.
+const noFrame = "frame-ancestors 'none'"
+
+// AllowFrame lets pages of the origins show an answer in a frame; nothing else of its policy changes. It
+// may use one Trusted Types policy, named molar.
+func AllowFrame(h http.Header, origins []string) {
+	policy := contentPolicy
+	if len(origins) > 0 {
+		policy = strings.Replace(policy, noFrame, "frame-ancestors "+strings.Join(origins, " "), 1)
+		h.Del("X-Frame-Options") // it can't name origins
+	}
+	h.Set("Content-Security-Policy", policy+"; trusted-types molar")
+}
 
 const permissionsPolicy = "accelerometer=(), camera=(), display-capture=(), geolocation=(), gyroscope=(), " +
 	"magnetometer=(), microphone=(), midi=(), payment=(), usb=()"

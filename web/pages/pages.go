@@ -21,6 +21,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"molar/schemas"
+	"molar/web/wire"
 )
 
 //go:embed static
@@ -233,7 +234,7 @@ func (s *Site) write(w http.ResponseWriter, r *http.Request, p page) {
 		zipped = func() []byte { return zip(whole) }
 	}
 	h.Set("Vary", "Accept-Encoding")
-	if takesGzip(r) {
+	if wire.TakesGzip(r) {
 		if z := zipped(); z != nil {
 			content = z
 			h.Set("Content-Encoding", "gzip")
@@ -269,14 +270,4 @@ func (s *Site) options(r *http.Request) []byte {
 			html.EscapeString(m.Description), html.EscapeString(m.Topic), html.EscapeString(string(questions)), html.EscapeString(m.Name))
 	}
 	return b.Bytes()
-}
-
-// takesGzip reports whether the client accepts gzip, as browsers do. Quality values are not parsed.
-func takesGzip(r *http.Request) bool {
-	for form := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
-		if strings.TrimSpace(form) == "gzip" {
-			return true
-		}
-	}
-	return false
 }
