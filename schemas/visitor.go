@@ -28,12 +28,6 @@ func VisitorConversation(owner string) string {
 	return "visit_" + strings.TrimPrefix(owner, visitorPrefix)
 }
 
-// A Rate allows Count actions in a time that begins with the first of them; the zero Rate has no limit.
-type Rate struct {
-	Count int
-	Per   time.Duration
-}
-
 // A CountedLimit is a rate and the name under which its actions are counted.
 type CountedLimit struct {
 	Name string

@@ -166,6 +166,7 @@ func (cfg *Config) completeAccess() {
 	}
 	cfg.PublicURL = strings.TrimSuffix(cfg.PublicURL, "/")
 	cfg.Identity.OIDC.complete()
+	cfg.completePublic()
 	for i := range cfg.Groups {
 		g := &cfg.Groups[i]
 		if g.Value.Name = g.Name; len(g.Value.Scopes) == 0 {
@@ -187,7 +188,9 @@ func (c *checker) access() {
 	c.identity()
 	c.oidc()
 	c.groups()
-	c.approvals()
+	c.webhook("approvals", c.cfg.Approvals.Webhook, c.cfg.Approvals.Secret, true)
+	c.public()
+	c.handover()
 	c.budgets()
 	for i, proxy := range c.cfg.TrustedProxies {
 		_, err := netip.ParsePrefix(proxy)

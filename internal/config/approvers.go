@@ -20,8 +20,11 @@ type Approvals struct {
 const minWebhookKey = 24
 
 // Key returns the key that signs what is sent to the webhook; nil if the secret cannot be read.
-func (a Approvals) Key() []byte {
-	encoded, standard := strings.CutPrefix(a.Secret.Reveal(), "whsec_")
+func (a Approvals) Key() []byte { return webhookKey(a.Secret) }
+
+// webhookKey returns the key that signs by Standard Webhooks; nil if the secret cannot be read.
+func webhookKey(secret schemas.Secret) []byte {
+	encoded, standard := strings.CutPrefix(secret.Reveal(), "whsec_")
 	if !standard {
 		return []byte(encoded)
 	}
@@ -49,20 +52,22 @@ func (c *checker) approvers(key string, rule ToolRule) {
 	c.uniqueList(key+".approvers", rule.Approvers)
 }
 
-// approvals checks the webhook.
-func (c *checker) approvals() {
-	a := c.cfg.Approvals
-	if (a.Webhook == "") != (a.Secret == "") {
-		c.fault("approvals", "want both webhook and secret, or neither")
+// webhook checks the address and the secret of a section's webhook. plain allows http off this machine.
+func (c *checker) webhook(section string, address, secret schemas.Secret, plain bool) {
+	if (address == "") != (secret == "") {
+		c.fault(section, "want both webhook and secret, or neither")
 		return
 	}
-	if a.Webhook == "" {
+	if address == "" {
 		return
 	}
-	if u, err := url.Parse(a.Webhook.Reveal()); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || strings.Contains(u.Host, " ") {
-		c.fault("approvals.webhook", "want an address that begins with https://")
+	u, err := url.Parse(address.Reveal())
+	switch {
+	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || strings.Contains(u.Host, " "),
+		u.Scheme == "http" && !plain && !isLocalName(u.Host):
+		c.fault(section+".webhook", "want an address that begins with https://")
 	}
-	if len(a.Key()) < minWebhookKey {
-		c.fault("approvals.secret", "want whsec_ and Base64, or a text of %d bytes or more", minWebhookKey)
+	if len(webhookKey(secret)) < minWebhookKey {
+		c.fault(section+".secret", "want whsec_ and Base64, or a text of %d bytes or more", minWebhookKey)
 	}
 }

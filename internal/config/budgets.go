@@ -9,17 +9,19 @@ import (
 
 // Budgets bound what models may use. A budget that is not set has no limit.
 type Budgets struct {
-	All    schemas.Budget      `yaml:"all" jsonschema_description:"Everything together, the host's own calls included."`
-	Person schemas.Budget      `yaml:"person" jsonschema_description:"Each person who signed in."`
-	Key    schemas.Budget      `yaml:"key" jsonschema_description:"Each API key."`
-	Group  schemas.Budget      `yaml:"group" jsonschema_description:"Each group as a whole."`
-	Groups Map[schemas.Budget] `yaml:"groups" jsonschema_description:"Budgets of single groups by name, in place of group."`
+	All     schemas.Budget      `yaml:"all" jsonschema_description:"Everything together, the host's own calls included."`
+	Person  schemas.Budget      `yaml:"person" jsonschema_description:"Each person who signed in."`
+	Key     schemas.Budget      `yaml:"key" jsonschema_description:"Each API key."`
+	Group   schemas.Budget      `yaml:"group" jsonschema_description:"Each group as a whole."`
+	Visitor schemas.Budget      `yaml:"visitor" jsonschema_description:"Each visitor of public."`
+	Public  schemas.Budget      `yaml:"public" jsonschema_description:"All visitors of public together."`
+	Groups  Map[schemas.Budget] `yaml:"groups" jsonschema_description:"Budgets of single groups by name, in place of group."`
 }
 
 // budgets checks the budgets, and that what money bounds has a price.
 func (c *checker) budgets() {
 	set := c.cfg.Budgets
-	named := map[string]schemas.Budget{"budgets.all": set.All, "budgets.person": set.Person, "budgets.key": set.Key, "budgets.group": set.Group}
+	named := map[string]schemas.Budget{"budgets.all": set.All, "budgets.person": set.Person, "budgets.key": set.Key, "budgets.group": set.Group, "budgets.visitor": set.Visitor, "budgets.public": set.Public}
 	for _, e := range set.Groups {
 		name := join("budgets.groups", e.Name)
 		named[name] = e.Value

@@ -118,6 +118,10 @@ func (d *decoder) value(key string, n ast.Node, v reflect.Value) {
 		d.object(key, n, v)
 		return
 	}
+	if _, text := readsText(v); text {
+		d.scalar(key, n, v)
+		return
+	}
 	switch v.Kind() {
 	case reflect.Struct:
 		d.structure(key, n, v)

@@ -36,6 +36,8 @@ func scalarSchema(t reflect.Type) *jsonschema.Schema {
 	switch t {
 	case reflect.TypeFor[time.Duration]():
 		return &jsonschema.Schema{Type: "string", Examples: []any{"60s", "5m"}}
+	case reflect.TypeFor[schemas.Rate]():
+		return &jsonschema.Schema{Type: "string", Examples: []any{"20/h", "5/m"}}
 	case reflect.TypeFor[Size]():
 		return anyOf("string", "integer")
 	case reflect.TypeFor[schemas.Secret]():

@@ -68,6 +68,8 @@ func Default() *Config {
 			Tools:          128,
 			TurnsPerMinute: 120,
 		},
+		Public:    defaultPublic(),
+		Handover:  defaultHandover(),
 		Telemetry: Telemetry{LogFormat: "text", Trace: "on"},
 		Shutdown:  Shutdown{Drain: 30 * time.Second},
 	}

@@ -38,7 +38,7 @@ func leaves(parent string, v reflect.Value) []leaf {
 		if field.Kind() == reflect.Map || field.Type() == reflect.TypeFor[json.RawMessage]() {
 			continue
 		}
-		if field.Kind() == reflect.Struct {
+		if _, text := readsText(field); field.Kind() == reflect.Struct && !text {
 			out = append(out, leaves(key, field)...)
 			continue
 		}

@@ -1,6 +1,13 @@
 package config
 
 import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"molar/schemas"
@@ -18,16 +25,30 @@ type Public struct {
 	Colour    string        `yaml:"colour" jsonschema_description:"Colour of the button and of what can be pressed, as #rrggbb; the text on it is black or white, whichever is easier to read."`
 	Mark      string        `yaml:"mark" jsonschema_description:"SVG or PNG file with the mark of the site, relative to the file's folder; at most 64 KiB."`
 	Limits    VisitorLimits `yaml:"limits" jsonschema_description:"How many questions visitors may ask, as a number in a time such as 20/h."`
-	// Keep zero means a day.
-	Keep time.Duration `yaml:"keep" jsonschema_description:"How long a conversation of a visitor is kept after its last message: then it is erased with its traces and files (default 24h)."`
+	Keep      time.Duration `yaml:"keep" jsonschema_description:"How long a conversation of a visitor is kept after its last message: then it is erased with its traces and files (default 24h)."`
 }
+
+// defaultPublic returns the settings without an assistant for the public.
+func defaultPublic() Public {
+	return Public{
+		Limits: VisitorLimits{
+			Visitor: schemas.Rate{Count: 20, Per: time.Hour},
+			Address: schemas.Rate{Count: 60, Per: time.Hour},
+			All:     schemas.Rate{Count: 2000, Per: 24 * time.Hour},
+		},
+		Keep: 24 * time.Hour,
+	}
+}
+
+// defaultHandover returns the settings with which nobody can be reached.
+func defaultHandover() Handover { return Handover{Ask: []string{AskName, AskPhone}} }
 
 // On reports whether there is an assistant for the public.
 func (p Public) On() bool { return p.Assistant != "" }
 
 // VisitorLimits are limits on the questions of visitors.
 type VisitorLimits struct {
-	Visitor schemas.Rate `yaml:"visitor" jsonschema_description:"Questions of one visitor (default 20/h)."`
+	Visitor schemas.Rate `yaml:"visitor" jsonschema_description:"Questions of one visitor (default 20/h; none for no limit)."`
 	Address schemas.Rate `yaml:"address" jsonschema_description:"Questions from one address; of IPv6 addresses the first 64 bits count (default 60/h)."`
 	All     schemas.Rate `yaml:"all" jsonschema_description:"Questions of all visitors together (default 2000/d)."`
 }
@@ -43,5 +64,64 @@ type Handover struct {
 	Fallback Texts          `yaml:"fallback" jsonschema_description:"What to do when nobody could be reached, such as the number of the reception, by language."`
 }
 
+// What the form of a hand-over may ask for.
+const (
+	AskName  = "name"
+	AskPhone = "phone"
+	AskEmail = "email"
+)
+
 // On reports whether somebody can be reached.
 func (h Handover) On() bool { return h.Webhook != "" }
+
+// Key returns the key that signs what is sent to the webhook; nil if the secret cannot be read.
+func (h Handover) Key() []byte { return webhookKey(h.Secret) }
+
+// Opening returns when somebody is at the desk.
+func (h Handover) Opening() (Hours, error) { return ParseHours(h.Hours, h.Zone) }
+
+// maxMark is the size of the largest mark, in bytes.
+const maxMark = 64 << 10
+
+// ReadMark reads the mark of the site, and returns its media type; nothing if there is none. It fails if the
+// file is not an SVG or PNG picture of at most 64 KiB. An SVG may hold a script: whoever serves it says
+// that none runs.
+func (p Public) ReadMark() (data []byte, mediaType string, err error) {
+	if p.Mark == "" {
+		return nil, "", nil
+	}
+	f, err := os.Open(p.Mark)
+	if err != nil {
+		return nil, "", fmt.Errorf("public.mark: %w", err)
+	}
+	defer f.Close()
+	if data, err = io.ReadAll(io.LimitReader(f, maxMark+1)); err != nil {
+		return nil, "", fmt.Errorf("public.mark: read %s: %w", p.Mark, err)
+	}
+	switch isSVG := bytes.Contains(data, []byte("<svg")); {
+	case len(data) > maxMark:
+		return nil, "", fmt.Errorf("public.mark: %s is larger than 64 KiB; take a smaller picture", p.Mark)
+	case http.DetectContentType(data) == "image/png":
+		return data, "image/png", nil
+	case isSVG && strings.EqualFold(filepath.Ext(p.Mark), ".svg"):
+		return data, "image/svg+xml", nil
+	}
+	return nil, "", fmt.Errorf("public.mark: %s is neither an SVG nor a PNG picture", p.Mark)
+}
+
+// completePublic writes origins as browsers send them, and resolves the path of the mark.
+func (cfg *Config) completePublic() {
+	p := &cfg.Public
+	for i, origin := range p.Origins {
+		origin = strings.ToLower(strings.TrimSuffix(origin, "/"))
+		for scheme, port := range map[string]string{"https://": ":443", "http://": ":80"} {
+			if strings.HasPrefix(origin, scheme) {
+				origin = strings.TrimSuffix(origin, port)
+			}
+		}
+		p.Origins[i] = origin
+	}
+	if origin := cfg.origins["public.mark"]; origin != commandLine && origin != EnvVariable("public.mark") {
+		p.Mark = cfg.resolvePath(p.Mark, false)
+	}
+}

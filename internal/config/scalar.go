@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding"
 	"errors"
 	"reflect"
 	"strconv"
@@ -42,8 +43,16 @@ func fieldsOf(t reflect.Type) fields {
 	return f
 }
 
+// readsText returns what reads v from a text, and false for values that are not of such a type. v is addressable.
+func readsText(v reflect.Value) (encoding.TextUnmarshaler, bool) {
+	return reflect.TypeAssert[encoding.TextUnmarshaler](v.Addr())
+}
+
 // setScalar parses text into v, whose type is one of those of expectation.
 func setScalar(v reflect.Value, text string) error {
+	if read, ok := readsText(v); ok {
+		return read.UnmarshalText([]byte(text))
+	}
 	switch v.Type() {
 	case reflect.TypeFor[time.Duration]():
 		d, err := ParseDuration(text)
@@ -105,6 +114,11 @@ func expectation(t reflect.Type) string {
 		return `want a duration such as "60s" or "5m"`
 	case reflect.TypeFor[Size]():
 		return `want a size such as "4MiB"`
+	}
+	if read, ok := readsText(reflect.New(t).Elem()); ok {
+		if err := read.UnmarshalText(nil); err != nil {
+			return err.Error()
+		}
 	}
 	switch t.Kind() {
 	case reflect.Int:

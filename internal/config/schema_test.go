@@ -204,6 +204,9 @@ limits: {rounds: 1, calls: 1, parallel: 1, tool_time: 1s, result_tokens: 1, mess
 allowed_hosts: [a.local]
 api_keys: [{name: a, hash: "sha256:` + zeros + `", scopes: [chat, host]}]
 trusted_proxies: [10.0.0.0/8, "::1"]
+budgets: {visitor: {per: day, tokens: 1}, public: {per: month, tokens: 1}}
+public: {assistant: a, origins: [https://x.example], title: {vi: v, en: e}, notice: {vi: v}, privacy: https://x.example/p, consent: true, colour: "#0b6e4f", mark: m.png, limits: {visitor: 1/m, address: 1/h, all: none}, keep: 1h}
+handover: {webhook: https://x.example, secret: a secret of more than 24 bytes, hours: "Mo 08:00-09:00", zone: Asia/Ho_Chi_Minh, ask: [email], fallback: {vi: v}}
 tls: {cert: c.pem, key: k.pem}
 ca_file: ca.pem
 telemetry: {log_level: debug, log_format: json, trace: off}
@@ -215,12 +218,13 @@ func TestExample_Uncommented(t *testing.T) {
 	setting := regexp.MustCompile(`(?m)^( *)# ((?: {2,}\S.*)|(?:[a-zA-Z_]+:(?: .*)?))$`)
 	text := setting.ReplaceAllString(string(config.Example()), "$1$2")
 	text = strings.Replace(text, "default: general", "default: helper", 1)
+	text = strings.Replace(text, "  url: http://127.0.0.1:8001\n", "", 1) // with the memory there, nothing can be public
 	s := schema(t)
 	for name, text := range map[string]string{"as it is": string(config.Example()), "uncommented": text} {
 		if err := check(t, s, text); err != nil {
 			t.Errorf("%s: schema: %v", name, err)
 		}
-		cfg, err := load(t, text, "TICKETS_TOKEN", "x", "MEMORY_KEY", "x", "OIDC_SECRET", "x", "MODEL_KEY", "x", "CI_KEY", strings.Repeat("k", 32))
+		cfg, err := load(t, text, "TICKETS_TOKEN", "x", "MEMORY_KEY", "x", "OIDC_SECRET", "x", "MODEL_KEY", "x", "HANDOVER_WEBHOOK", "https://x.example", "HANDOVER_SECRET", strings.Repeat("s", 24), "CI_KEY", strings.Repeat("k", 32))
 		if err != nil {
 			t.Errorf("%s: %v\n%s", name, err, text)
 			continue
@@ -264,6 +268,9 @@ func TestExamplesAndDocumentationLoad(t *testing.T) {
 			anything := func(name string) (string, bool) {
 				if v, ok := env(name); ok || strings.HasPrefix(name, "MOLAR_") || strings.HasPrefix(name, "OLLAMA_") || strings.HasPrefix(name, "XDG_") || name == "MCP_SERVER_URL" {
 					return v, ok
+				}
+				if strings.HasSuffix(name, "_WEBHOOK") {
+					return "https://x.example", true
 				}
 				if strings.HasSuffix(name, "_URL") {
 					return "http://x", true

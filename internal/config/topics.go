@@ -184,12 +184,7 @@ func (c *checker) topicTexts(key string, t Topic) {
 		"description": t.Description, "not": t.Not, "refusal": t.Refusal, "unavailable": t.Unavailable, "labels.person": l.Person,
 		"labels.assistant": l.Assistant, "labels.question": l.Question, "labels.summary": l.Summary, "labels.search": l.Search,
 	} {
-		c.languages(join(key, name), texts.Names())
-		for _, e := range texts {
-			if strings.TrimSpace(e.Value) == "" {
-				c.fault(join(key, name)+"."+e.Name, "want a text")
-			}
-		}
+		c.texts(join(key, name), texts)
 	}
 	c.languages(key+".first_questions", t.FirstQuestions.Names())
 	for i, e := range t.Emergencies {
