@@ -9,6 +9,8 @@ import (
 type WebhookEvent struct {
 	// ID is the same at each try.
 	ID string
+	// Hook is which webhook is told.
+	Hook string
 	// Owner is whom it is about.
 	Owner string
 	// Body is what is sent.

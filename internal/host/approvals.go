@@ -18,7 +18,7 @@ func (h *Host) openWebhook() (*webhook.Sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	return webhook.New(webhook.Config{URL: to.Webhook.Reveal(), Key: to.Key(), Store: h.DB, Client: client, Logger: h.Log, Count: h.Telemetry.CountWebhook})
+	return webhook.New(webhook.Config{Hook: "approvals", URL: to.Webhook.Reveal(), Key: to.Key(), Store: h.DB, Client: client, Logger: h.Log, Count: h.Telemetry.CountWebhook})
 }
 
 // An approvalEvent is what the webhook is told about a call: what a person would be asked, and no more.

@@ -26,7 +26,7 @@ func TestApplyRetention(t *testing.T) {
 				t.Error("deleted what is kept for ever")
 				return 0, nil
 			}
-			applyRetention(ctx, slog.New(slog.DiscardHandler), retention{"things", 0, never}, retention{"things", 48 * time.Hour, deletes})
+			applyRetention(ctx, slog.New(slog.DiscardHandler), retention{what: "things", deleteOlder: never}, retention{what: "things", age: 48 * time.Hour, deleteOlder: deletes})
 		})
 		synctest.Wait()
 		if len(ages) != 1 {
@@ -49,7 +49,7 @@ func TestApplyRetention(t *testing.T) {
 }
 
 func TestApplyRetention_ForEver(t *testing.T) {
-	applyRetention(t.Context(), slog.New(slog.DiscardHandler), retention{"things", 0, func(context.Context, time.Time) (int, error) {
+	applyRetention(t.Context(), slog.New(slog.DiscardHandler), retention{what: "things", deleteOlder: func(context.Context, time.Time) (int, error) {
 		t.Error("deleted")
 		return 0, nil
 	}})

@@ -94,11 +94,16 @@ func (d *DB) writeAnswers(ctx context.Context) error {
 	})
 }
 
+// writeWaiting writes the answers that wait.
+func (d *DB) writeWaiting(ctx context.Context) error {
+	d.answers.mu.Lock()
+	defer d.answers.mu.Unlock()
+	return d.writeAnswers(ctx)
+}
+
 // AnswerOrigins is [State.AnswerOrigins] after the answers that wait are written.
 func (d *DB) AnswerOrigins(ctx context.Context, owner string, hashes []string) (map[string][]string, error) {
-	d.answers.mu.Lock()
-	err := d.writeAnswers(ctx)
-	d.answers.mu.Unlock()
+	err := d.writeWaiting(ctx)
 	found, other := d.State.AnswerOrigins(ctx, owner, hashes)
 	return found, errors.Join(err, other)
 }

@@ -36,9 +36,7 @@ func (d *DB) ErasePerson(ctx context.Context, owner string) (schemas.Erased, err
 	n, err := d.deleteConversations(ctx, owner)
 	erased["conversations"] += int64(n)
 	if err == nil {
-		d.answers.mu.Lock() // those that wait would be written afterwards
-		err = d.writeAnswers(ctx)
-		d.answers.mu.Unlock()
+		err = d.writeWaiting(ctx) // they would be written afterwards
 	}
 	if err != nil {
 		return erased, err
@@ -83,42 +81,47 @@ func (s *State) ErasePerson(ctx context.Context, owner string) (schemas.Erased, 
 		return nil, s.db.Fault(op, fmt.Errorf("%w: no owner is named", ErrInvalid))
 	}
 	var erased schemas.Erased
-	err := s.db.Write(ctx, op, func(tx *sql.Tx) error {
-		erased = schemas.Erased{}
-		now := s.db.Now()
-		if err := dropErasures(ctx, tx, now); err != nil {
-			return err
-		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO erasures (conversation_id, owner, at) VALUES ('', $1, $2)
-			ON CONFLICT (conversation_id, owner) DO UPDATE SET at = excluded.at`, ErasureMark(owner), database.Millis(now))
-		if err != nil {
-			return err
-		}
-		text := s.db.SQL.Text(owner)
-		if err := s.keepSums(ctx, tx, text); err != nil {
-			return fmt.Errorf("usage_days: %w", err)
-		}
-		for _, statement := range []string{
-			`DELETE FROM sign_in_links WHERE key_id IN (SELECT id FROM api_keys WHERE owner = $1)`,
-			`DELETE FROM live_rates WHERE name = $1`,
-		} {
-			if _, err := tx.ExecContext(ctx, statement, text); err != nil {
-				return err
-			}
-		}
-		for _, t := range personalTables() {
-			n, err := database.Changed(tx.ExecContext(ctx, `DELETE FROM `+t.name+` WHERE owner = $1`, text))
-			if err != nil {
-				return fmt.Errorf("%s: %w", t.name, err)
-			}
-			erased[t.kind] += n
-		}
-		return nil
+	err := s.db.Write(ctx, op, func(tx *sql.Tx) (err error) {
+		erased, err = s.erasePersonIn(ctx, tx, owner)
+		return err
 	})
 	if err == nil {
 		s.db.ScrubLog(ctx)
 	}
 	return erased, err
+}
+
+func (s *State) erasePersonIn(ctx context.Context, tx *sql.Tx, owner string) (schemas.Erased, error) {
+	erased := schemas.Erased{}
+	now := s.db.Now()
+	if err := dropErasures(ctx, tx, now); err != nil {
+		return erased, err
+	}
+	_, err := tx.ExecContext(ctx, `INSERT INTO erasures (conversation_id, owner, at) VALUES ('', $1, $2)
+		ON CONFLICT (conversation_id, owner) DO UPDATE SET at = excluded.at`, ErasureMark(owner), database.Millis(now))
+	if err != nil {
+		return erased, err
+	}
+	text := s.db.SQL.Text(owner)
+	if err := s.keepSums(ctx, tx, text); err != nil {
+		return erased, fmt.Errorf("usage_days: %w", err)
+	}
+	for _, statement := range []string{
+		`DELETE FROM sign_in_links WHERE key_id IN (SELECT id FROM api_keys WHERE owner = $1)`,
+		`DELETE FROM live_rates WHERE name = $1`,
+	} {
+		if _, err := tx.ExecContext(ctx, statement, text); err != nil {
+			return erased, err
+		}
+	}
+	for _, t := range personalTables() {
+		n, err := database.Changed(tx.ExecContext(ctx, `DELETE FROM `+t.name+` WHERE owner = $1`, text))
+		if err != nil {
+			return erased, fmt.Errorf("%s: %w", t.name, err)
+		}
+		erased[t.kind] += n
+	}
+	return erased, nil
 }
 
 // deleteConversations deletes all conversations of an owner.
@@ -159,7 +162,7 @@ func erasedIn(ctx context.Context, from database.Querier, conversation, owner st
 }
 
 // ListOwners returns all who own something here: who has signed in, and the owners of keys, of conversations
-// and of the host's own data.
+// and of the host's own data; visitors of a public page are left out.
 func (s *State) ListOwners(ctx context.Context) ([]schemas.Owner, error) {
 	people, err := s.People(ctx)
 	if err != nil {
@@ -210,8 +213,10 @@ func (s *State) ListOwners(ctx context.Context) ([]schemas.Owner, error) {
 		}
 	}
 	all := make([]schemas.Owner, 0, len(known))
-	for _, o := range known {
-		all = append(all, *o)
+	for id, o := range known {
+		if !schemas.IsVisitor(id) && id != schemas.Visitors {
+			all = append(all, *o)
+		}
 	}
 	slices.SortFunc(all, func(a, b schemas.Owner) int { return strings.Compare(a.Name+"\x00"+a.ID, b.Name+"\x00"+b.ID) })
 	return all, nil

@@ -45,7 +45,7 @@ func (s *State) ForgetConversation(ctx context.Context, owner, id string) error 
 
 // tablesOfHost returns the tables of the host's own data that belong to a conversation and an owner.
 func tablesOfHost() []string {
-	return []string{"traces", "wires", "feedback", "reviews", "idempotency", "kept_turns", "kept_results", "responses", "live_turns", "grants", "standing_grants"}
+	return []string{"traces", "wires", "feedback", "reviews", "idempotency", "kept_turns", "kept_results", "responses", "live_turns", "grants", "standing_grants", "handovers"}
 }
 
 // forget returns how many rows it deleted. whose is a condition on the owner, $2.

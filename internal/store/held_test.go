@@ -50,13 +50,13 @@ func TestEvents(t *testing.T) {
 func testEvents(t *testing.T, db *store.DB) {
 	ctx, at := t.Context(), time.Date(2026, 5, 4, 3, 2, 1, 5e6, time.UTC)
 	for id, e := range map[string]schemas.WebhookEvent{"msg_1": {Owner: "bob", Next: at}, "msg_2": {Owner: "bob", Next: at.Add(time.Minute)}, "msg_3": {Owner: "ann", Next: at.Add(-time.Minute)}} {
-		e.ID, e.Body, e.Created = id, []byte(`{"what":"é<"}`), at
+		e.ID, e.Hook, e.Body, e.Created = id, "approvals", []byte(`{"what":"é<"}`), at
 		if err := db.PutEvent(ctx, e); err != nil {
 			t.Fatal(err)
 		}
 	}
 	due := func(now time.Time, limit int) (ids string) {
-		all, err := db.DueEvents(ctx, now, limit)
+		all, err := db.DueEvents(ctx, "approvals", now, limit)
 		if err != nil {
 			t.Fatal(err)
 		}

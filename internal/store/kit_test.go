@@ -13,7 +13,7 @@ import (
 func TestState_Postgres(t *testing.T) {
 	pg := storetest.StartPostgres(t)
 	for name, test := range map[string]func(*testing.T, func(now func() time.Time) *store.DB){
-		"traces": testTraces, "retries": testRetries, "logins": testLogins, "erasures": testErasures, "keys": testKeys, "people": testPeople, "sessions": testSessions, "own sessions": testOwnSessions, "feedback": testFeedback, "secrets": testSecret, "wires": testWires, "grants": testGrants, "refusals": testRefusals, "kept results": testKeptResults, "answers": testAnswers, "listed turns": testListTurns, "person logins": testPersonLogins, "rotation": testRotation, "retention of an assistant": testDeleteOlderOf, "vectors": testVectors,
+		"traces": testTraces, "retries": testRetries, "logins": testLogins, "erasures": testErasures, "keys": testKeys, "people": testPeople, "sessions": testSessions, "own sessions": testOwnSessions, "feedback": testFeedback, "secrets": testSecret, "wires": testWires, "grants": testGrants, "refusals": testRefusals, "kept results": testKeptResults, "answers": testAnswers, "listed turns": testListTurns, "person logins": testPersonLogins, "rotation": testRotation, "retention of an assistant": testDeleteOlderOf, "vectors": testVectors, "counts": testCount, "hand-overs": testHandovers,
 	} {
 		t.Run(name, func(t *testing.T) {
 			test(t, func(now func() time.Time) *store.DB {

@@ -68,13 +68,13 @@ func (s *State) ListTurns(ctx context.Context, want schemas.TurnFilter) (turns [
 
 // oneOf returns the condition that a column has one of some values, with its arguments, the first of which
 // has a number. Nil values set no condition, and an empty list is never met.
-func oneOf(column string, values []string, first int) (condition string, args []any) {
+func oneOf[T ~string](column string, values []T, first int) (condition string, args []any) {
 	if values == nil {
 		return "", nil
 	}
 	places := []string{"NULL"}
 	for i, v := range values {
-		places, args = append(places, fmt.Sprintf("$%d", first+i)), append(args, v)
+		places, args = append(places, fmt.Sprintf("$%d", first+i)), append(args, string(v))
 	}
 	return " AND " + column + " IN (" + strings.Join(places, ", ") + ")", args
 }

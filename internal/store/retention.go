@@ -14,7 +14,7 @@ import (
 // wait for all of them.
 const retentionBatch = 100
 
-// DeleteOlder deletes every conversation whose last change is before the time, with all its
+// DeleteOlder deletes every conversation, except for those of visitors, whose last change is before the time, with all its
 // data, and traces, answers under a key and paused turns as old; those of conversations that an
 // assistant in except answered last stay. No text stays in SQLite's files. It returns how many
 // conversations were deleted, also with an error.
@@ -42,10 +42,11 @@ func (a answeredBy) list() (string, error) {
 
 // where is a condition on conversations. $1 is a time, $2 the list.
 func (a answeredBy) where() string {
+	not := "NOT "
 	if a.in {
-		return `updated_at < $1 AND assistant IN (SELECT value FROM EACH($2) AS named)`
+		not = ""
 	}
-	return `updated_at < $1 AND assistant NOT IN (SELECT value FROM EACH($2) AS named)`
+	return `updated_at < $1 AND assistant ` + not + `IN (SELECT value FROM EACH($2) AS named) AND NOT ` + ofVisitors
 }
 
 // rows is a condition on the rows of a table that belong to conversations, $2 is the list. Where others
@@ -53,10 +54,10 @@ func (a answeredBy) where() string {
 func (a answeredBy) rows(table string) string {
 	exists := fmt.Sprintf(`EXISTS (SELECT 1 FROM conversations c WHERE c.owner = %[1]s.owner AND c.id = %[1]s.conversation_id
 		AND c.assistant IN (SELECT value FROM EACH($2) AS named))`, table)
-	if a.in {
-		return exists
+	if !a.in {
+		exists = "NOT " + exists
 	}
-	return "NOT " + exists
+	return exists + " AND NOT " + ofVisitors
 }
 
 func (d *DB) deleteOlder(ctx context.Context, before time.Time, of answeredBy) (int, error) {

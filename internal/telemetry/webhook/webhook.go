@@ -46,16 +46,18 @@ const (
 // milliseconds.
 type Store interface {
 	PutEvent(ctx context.Context, e schemas.WebhookEvent) error
-	// DueEvents returns up to limit events that are to be tried by now.
-	DueEvents(ctx context.Context, now time.Time, limit int) ([]schemas.WebhookEvent, error)
+	// DueEvents returns up to limit events of a hook that are to be tried by now.
+	DueEvents(ctx context.Context, hook string, now time.Time, limit int) ([]schemas.WebhookEvent, error)
 	// MoveEvent sets when an event is tried next; ok is false if its time is not the one before any more.
 	MoveEvent(ctx context.Context, id string, from, to time.Time) (ok bool, err error)
 	DropEvent(ctx context.Context, id string) error
 }
 
-// Config configures a [Sender]. URL, Key and Store are required.
+// Config configures a [Sender]. Hook, URL, Key and Store are required.
 type Config struct {
-	URL string
+	// Hook names the events of this sender among those in the store.
+	Hook string
+	URL  string
 	// Key signs the events.
 	Key []byte
 	// Store may be shared with other processes: each event is sent by one of them at a time.
@@ -65,6 +67,9 @@ type Config struct {
 	Logger *slog.Logger
 	// Count is called with "delivered" or "failed" at the end of each event; it may be nil.
 	Count func(outcome string)
+	// Ended is called at the end of each event, before it leaves the store: it was delivered, or it is given up.
+	// After an error, or the death of the process, the event is sent and Ended is called once more. It may be nil.
+	Ended func(ctx context.Context, e schemas.WebhookEvent, delivered bool) error
 }
 
 // A Sender sends events, each at least once. It is safe for concurrent use. A nil Sender sends nothing.
@@ -84,8 +89,8 @@ type event struct {
 
 // New returns a sender, whose owner calls Run.
 func New(cfg Config) (*Sender, error) {
-	if cfg.URL == "" || len(cfg.Key) == 0 || cfg.Store == nil {
-		return nil, errors.New("webhook: URL, Key and Store are required")
+	if cfg.Hook == "" || cfg.URL == "" || len(cfg.Key) == 0 || cfg.Store == nil {
+		return nil, errors.New("webhook: Hook, URL, Key and Store are required")
 	}
 	if cfg.Client == nil {
 		cfg.Client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -96,28 +101,45 @@ func New(cfg Config) (*Sender, error) {
 	if cfg.Count == nil {
 		cfg.Count = func(string) {}
 	}
+	if cfg.Ended == nil {
+		cfg.Ended = func(context.Context, schemas.WebhookEvent, bool) error { return nil }
+	}
 	return &Sender{cfg: cfg, news: make(chan struct{}, 1), open: make(chan struct{}, maxOpen)}, nil
 }
 
-// Send stores an event about an owner, which Run sends, here or in another process.
-func (s *Sender) Send(ctx context.Context, owner, kind string, data any) {
-	if s == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeFor)
-	defer cancel()
+// Event returns a new event about an owner. Who stores it elsewhere than with [Sender.Put], such as in one
+// transaction with what it is about, leaves it to Run to find it there within a second.
+func (s *Sender) Event(owner, kind string, data any) (schemas.WebhookEvent, error) {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	body, err := json.Marshal(event{Type: kind, Timestamp: now, Data: data})
-	if err == nil {
-		err = s.cfg.Store.PutEvent(ctx, schemas.WebhookEvent{ID: "msg_" + uuid.NewString(), Owner: owner, Body: body, Created: now, Next: now})
-	}
-	if err != nil {
-		s.fail(err)
-		return
+	return schemas.WebhookEvent{ID: "msg_" + uuid.NewString(), Hook: s.cfg.Hook, Owner: owner, Body: body, Created: now, Next: now}, err
+}
+
+// Put stores an event, which Run sends, here or in another process.
+func (s *Sender) Put(ctx context.Context, e schemas.WebhookEvent) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeFor)
+	defer cancel()
+	if err := s.cfg.Store.PutEvent(ctx, e); err != nil {
+		return err
 	}
 	select {
 	case s.news <- struct{}{}:
 	default:
+	}
+	return nil
+}
+
+// Send puts a new event about an owner. That it cannot be stored is logged.
+func (s *Sender) Send(ctx context.Context, owner, kind string, data any) {
+	if s == nil {
+		return
+	}
+	e, err := s.Event(owner, kind, data)
+	if err == nil {
+		err = s.Put(ctx, e)
+	}
+	if err != nil {
+		s.fail(err)
 	}
 }
 
@@ -164,7 +186,7 @@ func (s *Sender) sendDue(ctx context.Context, send func(schemas.WebhookEvent)) {
 	ctx, cancel := context.WithTimeout(ctx, storeFor)
 	defer cancel()
 	now := time.Now().Truncate(time.Millisecond)
-	due, err := s.cfg.Store.DueEvents(ctx, now, free)
+	due, err := s.cfg.Store.DueEvents(ctx, s.cfg.Hook, now, free)
 	for _, e := range due {
 		from := e.Next
 		e.Next = now.Add(2 * oneTry)
@@ -185,7 +207,7 @@ func (s *Sender) fail(err error) {
 
 // deliver tries to deliver an event, and says when it is tried again. ctx ends with the process.
 func (s *Sender) deliver(ctx context.Context, e schemas.WebhookEvent) {
-	err := s.try(ctx, e.ID, e.Body)
+	fault := s.try(ctx, e.ID, e.Body)
 	now := time.Now().Truncate(time.Millisecond)
 	age := now.Sub(e.Created)
 	next := now.Add(min(max(age, firstPause), lastPause))
@@ -194,19 +216,28 @@ func (s *Sender) deliver(ctx context.Context, e schemas.WebhookEvent) {
 	}
 	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeFor)
 	defer cancel()
-	switch {
-	case err == nil:
-		s.cfg.Count("delivered")
-		err = s.cfg.Store.DropEvent(store, e.ID)
-	case ctx.Err() == nil && next.Sub(e.Created) > tryFor:
-		s.fail(err)
-		err = s.cfg.Store.DropEvent(store, e.ID)
-	default:
+	var err error
+	if fault == nil || ctx.Err() == nil && next.Sub(e.Created) > tryFor {
+		err = s.end(store, e, fault)
+	} else {
 		_, err = s.cfg.Store.MoveEvent(store, e.ID, e.Next, next)
 	}
-	if err != nil {
+	if err != nil { // the claim on it ends
 		s.cfg.Logger.Warn("an event for the webhook will be sent once more", "id", e.ID, "error", err)
 	}
+}
+
+// end says that an event was delivered, or that it is given up because of a fault, and drops it.
+func (s *Sender) end(ctx context.Context, e schemas.WebhookEvent, fault error) error {
+	if err := s.cfg.Ended(ctx, e, fault == nil); err != nil {
+		return err
+	}
+	if fault == nil {
+		s.cfg.Count("delivered")
+	} else {
+		s.fail(fault)
+	}
+	return s.cfg.Store.DropEvent(ctx, e.ID)
 }
 
 // try makes one request.

@@ -36,11 +36,11 @@ func (s *events) PutEvent(_ context.Context, e schemas.WebhookEvent) error {
 	return nil
 }
 
-func (s *events) DueEvents(_ context.Context, now time.Time, limit int) (due []schemas.WebhookEvent, _ error) {
+func (s *events) DueEvents(_ context.Context, hook string, now time.Time, limit int) (due []schemas.WebhookEvent, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range s.all {
-		if !e.Next.After(now) && len(due) < limit {
+		if e.Hook == hook && !e.Next.After(now) && len(due) < limit {
 			due = append(due, e)
 		}
 	}
@@ -134,7 +134,7 @@ func TestSender(t *testing.T) {
 				outcomes := make(chan string, 1)
 				kept := new(events)
 				s, err := webhook.New(webhook.Config{
-					URL: "https://chat.example/hook", Key: []byte(to.key), Store: kept, Client: &http.Client{Transport: to}, Count: func(o string) { outcomes <- o },
+					Hook: "approvals", URL: "https://chat.example/hook", Key: []byte(to.key), Store: kept, Client: &http.Client{Transport: to}, Count: func(o string) { outcomes <- o },
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -176,7 +176,7 @@ func TestSender_Ends(t *testing.T) {
 		kept := new(events)
 		sender := func(to http.RoundTripper, outcomes *[]string) *webhook.Sender {
 			s, err := webhook.New(webhook.Config{
-				URL: "https://chat.example", Key: []byte("k"), Store: kept, Client: &http.Client{Transport: to}, Count: func(o string) { *outcomes = append(*outcomes, o) },
+				Hook: "approvals", URL: "https://chat.example", Key: []byte("k"), Store: kept, Client: &http.Client{Transport: to}, Count: func(o string) { *outcomes = append(*outcomes, o) },
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -216,7 +216,7 @@ func TestSender_OneOfMany(t *testing.T) {
 		delivered := make(chan string, 9)
 		var all []*webhook.Sender
 		for range 3 {
-			s, err := webhook.New(webhook.Config{URL: "https://chat.example", Key: []byte("k"), Store: kept, Client: &http.Client{Transport: to}, Count: func(o string) { delivered <- o }})
+			s, err := webhook.New(webhook.Config{Hook: "approvals", URL: "https://chat.example", Key: []byte("k"), Store: kept, Client: &http.Client{Transport: to}, Count: func(o string) { delivered <- o }})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -231,7 +231,7 @@ func TestSender_OneOfMany(t *testing.T) {
 			t.Errorf("%q", to.seen())
 		}
 		now := time.Now()
-		_ = kept.PutEvent(t.Context(), schemas.WebhookEvent{ID: "msg_lost", Body: []byte("{}"), Created: now, Next: now.Add(30 * time.Second)})
+		_ = kept.PutEvent(t.Context(), schemas.WebhookEvent{ID: "msg_lost", Hook: "approvals", Body: []byte("{}"), Created: now, Next: now.Add(30 * time.Second)})
 		time.Sleep(29 * time.Second)
 		if len(to.seen()) != 5 {
 			t.Error("it was sent while another process had it")

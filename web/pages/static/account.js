@@ -10,7 +10,7 @@ const kinds = {
   leases: ["locks of conversations", "khóa của cuộc trò chuyện"], conversations: "cuộc trò chuyện", messages: "tin nhắn", files: "tệp", traces: "dấu vết của câu trả lời", wires: ["recorded traffic", "bản ghi trao đổi"], summaries: "tóm tắt",
   responses: "phản hồi", feedback: ["marks", "đánh dấu"], grants: ["permissions", "quyền đã cho"], "old grants": "quyền cũ", "sessions and keys": "phiên đăng nhập và khóa", "running turns": ["recent turns", "lượt gần đây"],
   "paused turns": "lượt tạm dừng", approvals: "yêu cầu chấp thuận", "kept results": "kết quả được giữ", "repeatable answers": "câu trả lời có thể lặp lại",
-  "events for the webhook": "thông báo cho webhook",
+  "events for the webhook": "thông báo cho webhook", "requests for a person": "yêu cầu gặp nhân viên",
   "hashes of answers": "mã băm câu trả lời", "names in the audit": "tên trong nhật ký kiểm tra", person: ["entry about you", "mục về bạn"], "logins at servers": "dịch vụ đã nối", "marks of reviewers": "đánh dấu của người duyệt", usage: "dòng sử dụng", "notes of reviewers' files": "ghi chú về tệp của người duyệt",
 };
 const kindOf = (name) => t(...[name, kinds[name] ?? name].flat().slice(-2));

@@ -1,0 +1,31 @@
+-- How many actions were counted under a name in the time that began with the first of them. A name
+-- holds no address and nothing of a person: a hash at most.
+CREATE TABLE visit_counts (
+  name     TEXT    NOT NULL PRIMARY KEY,
+  began_at BIGINT  NOT NULL,
+  per      BIGINT  NOT NULL, -- how long that time is, in milliseconds
+  count    BIGINT  NOT NULL
+);
+
+-- Requests of visitors to reach somebody at the desk. Of a conversation at most one is open.
+CREATE TABLE handovers (
+  id              TEXT    NOT NULL PRIMARY KEY,
+  owner           TEXT    NOT NULL,
+  conversation_id TEXT    NOT NULL,
+  assistant       TEXT    NOT NULL,
+  language        TEXT    NOT NULL,
+  reason          TEXT    NOT NULL, -- why it was offered
+  contact         TEXT    NOT NULL, -- what the person wrote into the form, as a JSON object
+  state           TEXT    NOT NULL,
+  callback        INTEGER NOT NULL,
+  event           TEXT    NOT NULL, -- id of the webhook's event that carries the request
+  created_at      BIGINT  NOT NULL,
+  changed_at      BIGINT  NOT NULL
+);
+
+CREATE UNIQUE INDEX handovers_open ON handovers (conversation_id, owner) WHERE state <> 'closed';
+CREATE INDEX handovers_owner ON handovers (owner);
+CREATE INDEX handovers_age ON handovers (created_at, id);
+
+-- Which webhook an event is for.
+ALTER TABLE webhook_events ADD COLUMN hook TEXT NOT NULL DEFAULT 'approvals';
