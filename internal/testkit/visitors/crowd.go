@@ -25,7 +25,9 @@ type Config struct {
 	// addresses there are more than twice as many visitors as in the first one, so that one run can
 	// reach the limits of both.
 	Visitors, Addresses int
-	// Length is how long they ask, Every the time from one question of a visitor to the next.
+	// Length is how long they ask, Every the mean time from one question of a visitor to the next: some
+	// take half of it and some one and a half, so that they are refused by their own limits before
+	// all together reach theirs.
 	Length, Every time.Duration
 	// Limits are those that the hosts apply; the zero Rate stands for none.
 	Limits Limits
@@ -77,7 +79,8 @@ func (c *Crowd) Run(ctx context.Context) *Report {
 // visitor returns a visitor who has not come yet.
 func (c *Crowd) visitor(number int) *visitor {
 	at := place(number, c.cfg.Visitors, c.cfg.Addresses)
-	return &visitor{crowd: c, number: number, address: at, cookies: number%2 == 0}
+	every := c.cfg.Every/2 + c.cfg.Every*time.Duration(number%11)/10
+	return &visitor{crowd: c, number: number, address: at, cookies: number%2 == 0, every: every}
 }
 
 // place returns the address of a visitor: three in ten are in the first half of the addresses.

@@ -10,7 +10,7 @@ import (
 	"molar/schemas"
 )
 
-// of returns a crowd of 200 who ask a front seven times a minute, for three minutes.
+// of returns a crowd of 200 who ask a front about seven times a minute, for three minutes.
 func of(f *front) visitors.Config {
 	return visitors.Config{
 		Hosts: []string{"http://one.example", "http://two.example"}, Visitors: 200, Addresses: 10,

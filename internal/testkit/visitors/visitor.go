@@ -33,6 +33,7 @@ type visitor struct {
 	number, address int
 	// cookies tells whether the browser keeps the cookie; else it presents the token in the header.
 	cookies bool
+	every   time.Duration
 	token   string
 	// marks are those of the questions that were let through.
 	marks []string
@@ -41,13 +42,13 @@ type visitor struct {
 
 // stay comes, asks until the end, reads all that the host has kept, and goes.
 func (v *visitor) stay(ctx context.Context, end time.Time) {
-	pause(ctx, rand.N(v.crowd.cfg.Every))
+	pause(ctx, rand.N(v.every))
 	if err := v.come(ctx); err != nil {
 		v.fail("come", err)
 		return
 	}
 	for ctx.Err() == nil && time.Now().Before(end) {
-		next := time.Now().Add(v.crowd.cfg.Every)
+		next := time.Now().Add(v.every)
 		turn, err := v.ask(ctx)
 		if err != nil {
 			v.fail("ask", err)
