@@ -53,36 +53,37 @@ func (c colour) mix(other colour, share float64) colour {
 	return c
 }
 
-// readableOn returns c, moved towards another colour as far as text of it needs on a background.
-func (c colour) readableOn(background, towards colour) colour {
-	const enough, steps = 4.6, 50 // WCAG AA wants 4.5
-	for i := range steps + 1 {
-		if moved := c.mix(towards, float64(i)/steps); contrast(moved, background) >= enough {
+// apartFrom returns c, moved towards white as far as a part of a page in that colour needs on a background.
+func (c colour) apartFrom(background colour) colour {
+	const enough, steps = 3.1, 50 // WCAG AA wants 3
+	for i := range steps {
+		if moved := c.mix(colour{1, 1, 1}, float64(i)/steps); contrast(moved, background) >= enough {
 			return moved
 		}
 	}
-	return towards
+	return colour{1, 1, 1}
 }
 
-// colours are those of a site: brand is what can be pressed, on the text on it, and light and dark are
-// brand as a text on a light and on a dark page.
-type colours struct{ brand, on, light, dark colour }
+// textOn returns black or white, whichever is easier to read on c.
+func textOn(c colour) colour {
+	black, white := colour{}, colour{1, 1, 1}
+	if contrast(c, black) > contrast(c, white) {
+		return black
+	}
+	return white
+}
+
+// colours are those of a site: brand is what can be pressed on its light page, and dark the same on a dark
+// frame.
+type colours struct{ brand, dark colour }
 
 func coloursOf(text string) (colours, error) {
 	brand, err := parseColour(text)
-	black, white := colour{}, colour{1, 1, 1}
-	c := colours{brand: brand, on: white}
-	if contrast(brand, black) > contrast(brand, white) {
-		c.on = black
-	}
-	page, night := colour{0.93, 0.93, 0.93}, colour{0.16, 0.16, 0.16}
-	c.light, c.dark = brand.readableOn(page, black), brand.readableOn(night, white)
-	return c, err
+	night := colour{0.16, 0.16, 0.16} // not darker than the grounds of the frame
+	return colours{brand, brand.apartFrom(night)}, err
 }
 
 func (c colours) css() []byte {
-	return fmt.Appendf(nil, `:root { --brand: %[1]s; --on-brand: %[2]s; --brand-text: %[3]s; }
-@media (prefers-color-scheme: dark) { :root:not([data-theme="light"]) { --brand-text: %[4]s; } }
-:root[data-theme="dark"] { --brand-text: %[4]s; }
-`, c.brand.hex(), c.on.hex(), c.light.hex(), c.dark.hex())
+	return fmt.Appendf(nil, ":root { --brand: light-dark(%s, %s); --on-brand: light-dark(%s, %s); }\n",
+		c.brand.hex(), c.dark.hex(), textOn(c.brand).hex(), textOn(c.dark).hex())
 }

@@ -133,11 +133,7 @@ func (st *stream) send(it turns.Item) error {
 			return nil
 		}
 		st.html.Add(ev)
-		name := "text"
-		if notice := st.surface.HTML().Notice; notice != nil && notice(ev.Text) != "" {
-			name = "notice" // what to do in an emergency comes in one piece, and in a block of its own
-		}
-		st.add(name, textEvent{ev.Text}, it.Number)
+		st.add("text", textEvent{ev.Text}, it.Number)
 		if now := time.Now(); now.Sub(st.rendered) >= renderEvery {
 			st.rendered = now
 			st.render(false)

@@ -126,7 +126,7 @@ type settings struct {
 
 func (s *Surface) settings(c colours) settings {
 	all := settings{
-		Colour: c.brand.hex(), On: c.on.hex(), Mark: len(s.Mark) > 0, Privacy: s.Privacy, MaxText: MaxText,
+		Colour: c.brand.hex(), On: textOn(c.brand).hex(), Mark: len(s.Mark) > 0, Privacy: s.Privacy, MaxText: MaxText,
 		Marks: s.Marks != nil, Desk: s.Desk.Handovers != nil, KeepHours: s.Keep.Hours(),
 	}
 	for _, lang := range []string{"vi", "en"} {
