@@ -219,6 +219,14 @@ func (a *Access) dropSessions(ctx context.Context) {
 	}
 }
 
+// ClosesPages reports whether the port with the pages requires a key even if there is none: strangers may reach
+// it, as the visitors of a public assistant do, and those whom a proxy lets through. Where a proxy names
+// people, the port refuses those without a name itself.
+func ClosesPages(cfg *config.Config) bool {
+	strangers := cfg.ProxySetting() != "" || cfg.Public.On()
+	return strangers && cfg.Identity.Header == "" || cfg.Identity.OIDC.On()
+}
+
 // CheckListen refuses a port that no one, or everyone, could use while there is no key: one
 // off loopback, and one behind a proxy. The port with the pages (listen) also admits people
 // whom the proxy names, and on loopback a link; the MCP port admits keys alone.

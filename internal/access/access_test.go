@@ -263,3 +263,23 @@ func TestNewKey(t *testing.T) {
 		})
 	}
 }
+
+// Where strangers may reach the port with the pages, it admits nobody without a key or a name.
+func TestClosesPages(t *testing.T) {
+	proxies := []string{"127.0.0.1"}
+	for name, tt := range map[string]struct {
+		cfg  config.Config
+		want bool
+	}{
+		"this machine alone":         {config.Config{}, false},
+		"behind a proxy":             {config.Config{TrustedProxies: proxies}, true},
+		"the proxy names people":     {config.Config{TrustedProxies: proxies, Identity: config.ProxyIdentity{Header: "X-User"}}, false},
+		"for the public":             {config.Config{Public: config.Public{Assistant: "dental"}}, true},
+		"public, and people by name": {config.Config{TrustedProxies: proxies, Identity: config.ProxyIdentity{Header: "X-User"}, Public: config.Public{Assistant: "dental"}}, false},
+		"people sign in":             {config.Config{Identity: config.ProxyIdentity{OIDC: config.OIDC{Issuer: "https://id.example"}}}, true},
+	} {
+		if got := access.ClosesPages(&tt.cfg); got != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

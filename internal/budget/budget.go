@@ -81,8 +81,11 @@ func (b *Book) Groups(owner string) (groups []string, ok bool) {
 	return groups, ok
 }
 
-// remember notes the groups of a payer, for calls in the background.
+// remember notes the groups of a payer, for calls in the background. Visitors have none.
 func (b *Book) remember(p providers.Payer) {
+	if schemas.IsVisitor(p.Owner) {
+		return
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.groups) >= maxOwners {
@@ -105,13 +108,15 @@ func New(cfg Config) (*Book, error) {
 	return &Book{cfg: cfg, pending: map[string]schemas.UsageLine{}, held: map[string]struct{}{}, groups: map[string][]string{}}, nil
 }
 
-// The names of the budgets. Those of people and keys do not say whose they are: they must outlive
-// the erasure of a person, who would begin anew otherwise.
+// The names of the budgets. Those of people, keys and visitors do not say whose they are: they must
+// outlive the erasure of a person, who would begin anew otherwise.
 const (
-	all    = "all"
-	person = "person"
-	key    = "key"
-	group  = "group:"
+	all     = "all"
+	person  = "person"
+	key     = "key"
+	visitor = "visitor"
+	public  = "public"
+	group   = "group:"
 )
 
 // operator owns what people do who signed in with a link of the command line.
@@ -127,12 +132,17 @@ func (b *Book) budgets(p providers.Payer) []schemas.NamedBudget {
 		}
 	}
 	add(all, set.All)
-	switch sum := sha256.Sum256([]byte(p.Owner)); {
+	sum := sha256.Sum256([]byte(p.Owner))
+	whose := ":" + hex.EncodeToString(sum[:16])
+	switch {
 	case p.Owner == "" || p.Owner == operator:
+	case schemas.IsVisitor(p.Owner):
+		add(visitor+whose, set.Visitor)
+		add(public, set.Public)
 	case schemas.IsPersonOwner(p.Owner):
-		add(person+":"+hex.EncodeToString(sum[:16]), set.Person)
+		add(person+whose, set.Person)
 	default:
-		add(key+":"+hex.EncodeToString(sum[:16]), set.Key)
+		add(key+whose, set.Key)
 	}
 	for _, name := range p.Groups {
 		budget, own := set.Groups.Get(name)
@@ -146,8 +156,8 @@ func (b *Book) budgets(p providers.Payer) []schemas.NamedBudget {
 
 // title names a budget for people and metrics.
 func title(name string) string {
-	kind, _, _ := strings.Cut(name, ":")
-	if kind == person || kind == key {
+	switch kind, _, _ := strings.Cut(name, ":"); kind {
+	case person, key, visitor:
 		return kind
 	}
 	return name
@@ -192,7 +202,7 @@ func (b *Book) take(ctx context.Context, req *providers.Request, price pricing) 
 	for _, name := range taken.Warn {
 		b.cfg.Logger.Warn("four fifths of a budget are used", "budget", title(name), "person", req.Payer.Owner)
 		at := slices.IndexFunc(budgets, func(nb schemas.NamedBudget) bool { return nb.Name == name })
-		if title(name) != name { // others' budgets are not the person's concern
+		if kind := title(name); kind == person || kind == key { // others' budgets are not the person's concern, nor budgets a visitor's
 			_, ends := budgets[at].Period(taken.Periods[name])
 			warning = in.anew(in.warned, budgets[at], ends)
 		}
@@ -251,10 +261,15 @@ func (b *Book) settleLate(ctx context.Context) {
 	}
 }
 
-// count adds a call to the usage of the day.
+// count adds a call to the usage of the day. Visitors have one line together, so that the usage of many
+// months tells of none of them.
 func (b *Book) count(p providers.Payer, provider, model string, used schemas.Usage) {
+	owner := p.Owner
+	if schemas.IsVisitor(owner) {
+		owner = schemas.Visitors
+	}
 	line := schemas.UsageLine{
-		Day: b.cfg.Now().UTC().Format(time.DateOnly), Owner: p.Owner, Groups: slices.Sorted(slices.Values(p.Groups)), Assistant: p.Assistant, Provider: provider, Model: model, Since: p.Since,
+		Day: b.cfg.Now().UTC().Format(time.DateOnly), Owner: owner, Groups: slices.Sorted(slices.Values(p.Groups)), Assistant: p.Assistant, Provider: provider, Model: model, Since: p.Since,
 		UsageSum: schemas.UsageSum{Calls: 1, Prompt: int64(used.PromptTokens), Cached: int64(used.CachedTokens), Completion: int64(used.CompletionTokens), Cost: used.Cost},
 	}
 	b.add(line)

@@ -108,6 +108,44 @@ func TestBook(t *testing.T) {
 	}
 }
 
+// Visitors have budgets of their own, each and together, and one line on the bill. What a warning says is
+// not their concern.
+func TestBook_Visitors(t *testing.T) {
+	const one, two, three = "visitor:1111", "visitor:2222", "visitor:3333"
+	book, db := openBook(t, config.Budgets{
+		Visitor: schemas.Budget{Per: schemas.PerDay, Tokens: 50},
+		Public:  schemas.Budget{Per: schemas.PerMonth, Tokens: 140},
+		Person:  schemas.Budget{Per: schemas.PerDay, Tokens: 1},
+		Key:     schemas.Budget{Per: schemas.PerDay, Tokens: 1},
+	})
+	metered := book.Meter(new(model), nil)
+	for _, tt := range []struct{ owner, refused string }{
+		{one, ""},
+		{one, ""},
+		{one, "today's budget of yours is used up"},
+		{two, ""},
+		{two, ""},
+		{three, "this month's budget of all visitors is used up"},
+		{"operator", ""},
+	} {
+		warning, err := ask(t, metered, tt.owner)
+		if warning != "" || (err == nil) != (tt.refused == "") || err != nil && !strings.HasPrefix(err.Error(), tt.refused) {
+			t.Errorf("%s: %q, %v; want %q", tt.owner, warning, err, tt.refused)
+		}
+	}
+	if sum := used(t, book, db, schemas.Visitors); sum.Calls != 4 || sum.Prompt != 120 {
+		t.Errorf("on the bill of visitors: %+v", sum)
+	}
+	for _, owner := range []string{one, two, three} {
+		if sum := used(t, book, db, owner); sum.Calls != 0 {
+			t.Errorf("%s has a bill: %+v", owner, sum)
+		}
+		if _, ok := book.Groups(owner); ok {
+			t.Errorf("the groups of %s are remembered", owner)
+		}
+	}
+}
+
 // A broken store answers nothing.
 type broken struct{ budget.Store }
 

@@ -46,10 +46,12 @@ func englishBudget(kind, period string) string {
 		name = "today's budget"
 	}
 	switch kind {
-	case person, key:
+	case person, key, visitor:
 		return name + " of yours"
 	case all:
 		return name
+	case public:
+		return name + " of all visitors"
 	}
 	return name + " of the group " + strings.TrimPrefix(kind, group)
 }
@@ -60,10 +62,12 @@ func vietnameseBudget(kind, period string) string {
 		name = "ngân sách hôm nay"
 	}
 	switch kind {
-	case person, key:
+	case person, key, visitor:
 		return name + " của bạn"
 	case all:
 		return name
+	case public:
+		return name + " của tất cả khách"
 	}
 	return name + " của nhóm " + strings.TrimPrefix(kind, group)
 }

@@ -26,7 +26,7 @@ func (h *Host) groupsOf(ctx context.Context, owner string) ([]string, error) {
 		return groups, nil
 	}
 	known := h.Config.Groups.Names()
-	if len(known) == 0 || owner == "" {
+	if len(known) == 0 || owner == "" || schemas.IsVisitor(owner) {
 		return nil, nil
 	}
 	named, err := h.memberships(ctx, owner)

@@ -100,7 +100,7 @@ func Serve(ctx context.Context, with Config) (err error) {
 func newPort(ctx context.Context, h *host.Host, with Config) (*port, error) {
 	keys, err := access.Open(ctx, access.Config{
 		Store: h.DB, Keys: h.Config.APIKeys, Groups: h.Config.Groups, Sessions: true, Logger: h.Log,
-		Closed: h.Config.ProxySetting() != "" && h.Config.Identity.Header == "" || h.Config.Identity.OIDC.On(),
+		Closed: access.ClosesPages(h.Config),
 	})
 	if err != nil {
 		return nil, err
