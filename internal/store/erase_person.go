@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -82,7 +83,7 @@ func (s *State) ErasePerson(ctx context.Context, owner string) (schemas.Erased, 
 	}
 	var erased schemas.Erased
 	err := s.db.Write(ctx, op, func(tx *sql.Tx) (err error) {
-		erased, err = s.erasePersonIn(ctx, tx, owner)
+		erased, err = s.eraseIn(ctx, tx, []string{owner})
 		return err
 	})
 	if err == nil {
@@ -91,37 +92,56 @@ func (s *State) ErasePerson(ctx context.Context, owner string) (schemas.Erased, 
 	return erased, err
 }
 
-func (s *State) erasePersonIn(ctx context.Context, tx *sql.Tx, owner string) (schemas.Erased, error) {
+// eraseIn is ErasePerson of several owners as a part of a transaction.
+func (s *State) eraseIn(ctx context.Context, tx *sql.Tx, owners []string) (schemas.Erased, error) {
 	erased := schemas.Erased{}
 	now := s.db.Now()
 	if err := dropErasures(ctx, tx, now); err != nil {
 		return erased, err
 	}
-	_, err := tx.ExecContext(ctx, `INSERT INTO erasures (conversation_id, owner, at) VALUES ('', $1, $2)
-		ON CONFLICT (conversation_id, owner) DO UPDATE SET at = excluded.at`, ErasureMark(owner), database.Millis(now))
+	for _, owner := range owners {
+		_, err := tx.ExecContext(ctx, `INSERT INTO erasures (conversation_id, owner, at) VALUES ('', $1, $2)
+			ON CONFLICT (conversation_id, owner) DO UPDATE SET at = excluded.at`, ErasureMark(owner), database.Millis(now))
+		if err != nil {
+			return erased, err
+		}
+	}
+	list, err := s.ownerList(owners)
 	if err != nil {
 		return erased, err
 	}
-	text := s.db.SQL.Text(owner)
-	if err := s.keepSums(ctx, tx, text); err != nil {
+	if err := s.keepSums(ctx, tx, list); err != nil {
 		return erased, fmt.Errorf("usage_days: %w", err)
 	}
 	for _, statement := range []string{
-		`DELETE FROM sign_in_links WHERE key_id IN (SELECT id FROM api_keys WHERE owner = $1)`,
-		`DELETE FROM live_rates WHERE name = $1`,
+		`DELETE FROM sign_in_links WHERE key_id IN (SELECT id FROM api_keys WHERE owner` + among + `)`,
+		`DELETE FROM live_rates WHERE name` + among,
 	} {
-		if _, err := tx.ExecContext(ctx, statement, text); err != nil {
+		if _, err := tx.ExecContext(ctx, s.db.SQL.Say(statement), list); err != nil {
 			return erased, err
 		}
 	}
 	for _, t := range personalTables() {
-		n, err := database.Changed(tx.ExecContext(ctx, `DELETE FROM `+t.name+` WHERE owner = $1`, text))
+		n, err := database.Changed(tx.ExecContext(ctx, s.db.SQL.Say(`DELETE FROM `+t.name+` WHERE owner`+among), list))
 		if err != nil {
 			return erased, fmt.Errorf("%s: %w", t.name, err)
 		}
 		erased[t.kind] += n
 	}
 	return erased, nil
+}
+
+// among is a condition on a column: its value is in the list $1.
+const among = ` IN (SELECT value FROM EACH($1) AS listed)`
+
+// ownerList returns owners as an argument of SQL.
+func (s *State) ownerList(owners []string) (string, error) {
+	texts := make([]string, 0, len(owners))
+	for _, owner := range owners {
+		texts = append(texts, s.db.SQL.Text(owner))
+	}
+	list, err := json.Marshal(texts)
+	return string(list), err
 }
 
 // deleteConversations deletes all conversations of an owner.

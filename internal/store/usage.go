@@ -68,10 +68,10 @@ func (s *State) UsageOf(ctx context.Context, owner string, since time.Time) ([]s
 	return lines, s.db.Fault("read the usage", err)
 }
 
-// keepSums adds what model calls of an owner used to the usage of nobody: the bill must add up when the
-// owner's own rows are deleted.
-func (s *State) keepSums(ctx context.Context, tx *sql.Tx, owner string) error {
-	lines, err := database.List(ctx, tx, scanUsage, usageColumns+`WHERE owner = $1`+s.db.SQL.ForUpdate, owner)
+// keepSums adds what model calls of a list of owners used to the usage of nobody: the bill must add up when
+// the owners' own rows are deleted.
+func (s *State) keepSums(ctx context.Context, tx *sql.Tx, owners string) error {
+	lines, err := database.List(ctx, tx, scanUsage, s.db.SQL.Say(usageColumns+`WHERE owner`+among)+s.db.SQL.ForUpdate, owners)
 	if err != nil {
 		return err
 	}

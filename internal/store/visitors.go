@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"strings"
 	"time"
 
 	"molar/internal/store/database"
@@ -12,36 +11,41 @@ import (
 // ofVisitors is a condition on the rows of a table with owners: they are those of visitors.
 const ofVisitors = `owner LIKE 'visitor:%'`
 
-// unchanged is a condition on an owner, $1: nothing was asked or answered since the time $2, nothing runs at the
-// time $3, and nobody at the desk is expected. A turn that is not saved yet has its journal and its lease alone.
-const unchanged = `NOT EXISTS (SELECT 1 FROM conversations WHERE owner = $1 AND updated_at >= $2)
-	AND NOT EXISTS (SELECT 1 FROM traces WHERE owner = $1 AND created_at >= $2)
-	AND NOT EXISTS (SELECT 1 FROM live_turns WHERE owner = $1 AND began_at >= $2)
-	AND NOT EXISTS (SELECT 1 FROM leases WHERE owner = $1 AND expires > $3)
-	AND NOT EXISTS (SELECT 1 FROM handovers WHERE owner = $1 AND (state <> 'closed' OR changed_at >= $2))`
+// resting takes from a selection of owners the visitors for whom something was asked or answered since the time
+// $1, for whom something runs at the time $2, or whom the desk may still answer. A turn that is not saved yet has
+// its journal and its lease alone.
+const resting = `
+	EXCEPT SELECT owner FROM conversations WHERE updated_at >= $1 AND ` + ofVisitors + `
+	EXCEPT SELECT owner FROM traces WHERE created_at >= $1 AND ` + ofVisitors + `
+	EXCEPT SELECT owner FROM live_turns WHERE began_at >= $1 AND ` + ofVisitors + `
+	EXCEPT SELECT owner FROM leases WHERE expires > $2 AND ` + ofVisitors + `
+	EXCEPT SELECT owner FROM handovers WHERE (state NOT IN ('failed', 'closed') OR changed_at >= $1) AND ` + ofVisitors
+
+// visitorBatch is how many visitors one transaction erases, so that turns need not wait for all of them.
+const visitorBatch = 50
 
 // DeleteVisitors erases every visitor whose conversation and hand-overs did not change since a time, with all that
-// is theirs. Who has a hand-over that is not closed, or a turn that runs, stays. No text stays in SQLite's files.
-// It returns how many visitors were erased, also with an error.
+// is theirs. Whom the desk may still answer, and whose turn runs, stays. No text stays in SQLite's files. It returns
+// how many visitors were erased, also with an error.
 func (d *DB) DeleteVisitors(ctx context.Context, before time.Time) (deleted int, err error) {
 	const op = "delete old visitors"
 	if err := d.writeWaiting(ctx); err != nil { // they would be written afterwards
 		return 0, err
 	}
-	of := []string{`SELECT owner FROM conversations WHERE ` + ofVisitors}
+	all := `SELECT owner FROM conversations WHERE ` + ofVisitors
 	for _, t := range personalTables() {
-		of = append(of, `SELECT owner FROM `+t.name+` WHERE `+ofVisitors)
+		all += ` UNION SELECT owner FROM ` + t.name + ` WHERE ` + ofVisitors
 	}
-	visitors, err := database.List(ctx, d.db.Read, database.One[string], strings.Join(of, ` UNION `))
+	old, err := database.List(ctx, d.db.Read, database.One[string], all+resting, database.Millis(before), database.Millis(d.db.Now()))
 	if err != nil {
 		return 0, d.db.Fault(op, err)
 	}
-	for len(visitors) > 0 && err == nil {
-		some := visitors[:min(len(visitors), retentionBatch)]
-		visitors = visitors[len(some):]
-		var gone int
+	for len(old) > 0 && err == nil {
+		some := old[:min(len(old), visitorBatch)]
+		old = old[len(some):]
+		gone := 0
 		err = d.db.Write(ctx, op, func(tx *sql.Tx) (err error) {
-			gone, err = d.deleteUnchanged(ctx, tx, some, before)
+			gone, err = d.deleteResting(ctx, tx, some, before)
 			return err
 		})
 		if err == nil {
@@ -54,24 +58,24 @@ func (d *DB) DeleteVisitors(ctx context.Context, before time.Time) (deleted int,
 	return deleted, err
 }
 
-// deleteUnchanged erases those of the owners that did not change since a time.
-func (d *DB) deleteUnchanged(ctx context.Context, tx *sql.Tx, owners []string, before time.Time) (gone int, err error) {
-	for _, owner := range owners {
-		old, err := database.List(ctx, tx, database.One[bool], `SELECT `+unchanged, d.db.SQL.Text(owner), database.Millis(before), database.Millis(d.db.Now()))
-		if err != nil {
-			return gone, err
-		}
-		if !old[0] {
-			continue
-		}
-		// The leases go first and the conversations second, as when a turn is saved.
-		if _, err := d.erasePersonIn(ctx, tx, owner); err != nil {
-			return gone, err
-		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM conversations WHERE owner = $1`, d.db.SQL.Text(owner)); err != nil { // the schema cascades
-			return gone, err
-		}
-		gone++
+// deleteResting erases those of some owners that rest still.
+func (d *DB) deleteResting(ctx context.Context, tx *sql.Tx, owners []string, before time.Time) (gone int, err error) {
+	list, err := d.ownerList(owners)
+	if err != nil {
+		return 0, err
 	}
-	return gone, nil
+	old, err := database.List(ctx, tx, database.One[string], d.db.SQL.Say(`SELECT value AS owner FROM EACH($3) AS listed`+resting),
+		database.Millis(before), database.Millis(d.db.Now()), list)
+	if err != nil || len(old) == 0 {
+		return 0, err
+	}
+	// The leases go first and the conversations second, as when a turn is saved.
+	if _, err := d.eraseIn(ctx, tx, old); err != nil {
+		return 0, err
+	}
+	if list, err = d.ownerList(old); err != nil {
+		return 0, err
+	}
+	_, err = tx.ExecContext(ctx, d.db.SQL.Say(`DELETE FROM conversations WHERE owner`+among), list) // the schema cascades
+	return len(old), err
 }

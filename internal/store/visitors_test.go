@@ -246,8 +246,8 @@ func testDeleteVisitors(t *testing.T, path string) {
 		visitors[name] += "#" + name
 	}
 	fillPerson(t, db, "oidc:person#ann")
-	for _, name := range []string{"old", "running", "back"} {
-		if ok, err := db.MoveHandover(ctx, "handover of "+name, nil, schemas.HandoverClosed, f.clock()); !ok || err != nil {
+	for name, state := range map[string]schemas.HandoverState{"old": schemas.HandoverClosed, "running": schemas.HandoverFailed, "back": schemas.HandoverClosed} {
+		if ok, err := db.MoveHandover(ctx, "handover of "+name, nil, state, f.clock()); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
 	}

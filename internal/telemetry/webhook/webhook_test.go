@@ -169,6 +169,62 @@ func TestSender(t *testing.T) {
 	}
 }
 
+// What an event was about is told how it ended before the event leaves the store. If that fails, the event is sent
+// and told once more. An event of another hook is left alone.
+func TestSender_Ended(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		status    int
+		delivered bool
+		within    time.Duration
+	}{{"delivered", 204, true, time.Minute}, {"given up", 503, false, time.Hour + time.Minute}} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				to := &receiver{key: "k", status: func(int) int { return tt.status }}
+				kept := new(events)
+				var ended []string
+				again := make(chan bool, 9)
+				s, err := webhook.New(webhook.Config{
+					Hook: "handover", URL: "https://desk.example", Key: []byte("k"), Store: kept, Client: &http.Client{Transport: to},
+					Ended: func(_ context.Context, e schemas.WebhookEvent, delivered bool) error {
+						if ended = append(ended, e.ID); delivered != tt.delivered {
+							t.Errorf("delivered: %v", delivered)
+						}
+						if again <- true; len(ended) == 1 {
+							return errors.New("the store is locked")
+						}
+						return nil
+					},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer run(t, s)()
+				began := time.Now()
+				e, err := s.Event("visitor:1", "handover.requested", nil)
+				if err == nil {
+					err = kept.PutEvent(t.Context(), e) // beside what it is about
+				}
+				if err == nil {
+					err = kept.PutEvent(t.Context(), schemas.WebhookEvent{ID: "msg_other", Hook: "approvals", Created: began, Next: began})
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				<-again
+				<-again
+				if time.Since(began) > tt.within {
+					t.Errorf("after %v", time.Since(began))
+				}
+				synctest.Wait()
+				if len(kept.all) != 1 || kept.all["msg_other"].ID == "" || !slices.Equal(ended, []string{e.ID, e.ID}) {
+					t.Errorf("kept %v, ended %q", kept.all, ended)
+				}
+			})
+		})
+	}
+}
+
 // When a sender ends, it soon gives up a request that is on its way, and what it has not delivered is sent
 // by another one, under the same id.
 func TestSender_Ends(t *testing.T) {

@@ -29,3 +29,7 @@ CREATE INDEX handovers_age ON handovers (created_at, id);
 
 -- Which webhook an event is for.
 ALTER TABLE webhook_events ADD COLUMN hook TEXT NOT NULL DEFAULT 'approvals';
+
+-- Erasures look for the rows of owners; those of these tables are long.
+CREATE INDEX traces_owner ON traces (owner);
+CREATE INDEX wires_owner ON wires (owner);
