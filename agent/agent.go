@@ -90,6 +90,8 @@ type Config struct {
 	Grants Grants
 	// Flows are the operator's rules for texts of one origin that go to another server.
 	Flows []schemas.FlowRule
+	// Handovers hands visitors over to people at the desk; nil if nobody can be reached.
+	Handovers Handovers
 	// Answers remembers what earlier answers had read, for clients that send their history; nil
 	// remembers nothing.
 	Answers Answers

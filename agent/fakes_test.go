@@ -451,6 +451,7 @@ type bench struct {
 	pauses   agent.Pauses
 	grants   agent.Grants
 	answers  agent.Answers
+	desk     agent.Handovers
 	skills   offer.SkillLibrary
 	log      *slog.Logger
 	others   []schemas.Assistant
@@ -501,6 +502,7 @@ func (b *bench) with(t testing.TB, as schemas.Assistant) *bench {
 		Pauses:     b.pauses,
 		Grants:     b.grants,
 		Answers:    b.answers,
+		Handovers:  b.desk,
 		Skills:     map[string]offer.SkillLibrary{"test": b.skills},
 		Logger:     b.log,
 

@@ -23,6 +23,7 @@ type ending struct {
 	found    findings
 	offer    offer.Offer
 	answer   outcome
+	contact  contact
 	// before is the text that was shown before the turn paused for its client's tools.
 	before string
 	// subject is the conversation's last self-contained question, this one included.
@@ -43,7 +44,7 @@ func (a *Agent) finish(ctx context.Context, w *task, e *ending) error {
 		return err
 	}
 	done := e.answer.done()
-	done.Sources = list
+	done.Sources, done.Handover = list, a.offered(ctx, w, e)
 	if !e.answer.withheld && w.keeper.Keeps() {
 		record := a.record(w, e, "")
 		record.Sources = list

@@ -34,13 +34,13 @@ func (a *Agent) Warm(ctx context.Context) error {
 }
 
 // look judges the question alone. It fails with a [*RefusedError] if code is sure that the question
-// does not belong to the topic.
-func (a *Agent) look(ctx context.Context, w *task, q question) (First, error) {
+// does not belong to the topic, and is not for the desk.
+func (a *Agent) look(ctx context.Context, w *task, q question, c contact) (First, error) {
 	first := a.judges.Look(w.assistant.Topic, q.asked)
 	if w.turn.Resumed != nil { // it passed before
 		return first, nil
 	}
-	if first.Refuses() && q.langSure && !mayBeYes(q.asked) {
+	if first.Refuses() && q.langSure && !mayBeYes(q.asked) && !c.speaks() {
 		return first, decided(first.Verdict, w.out).Pass(ctx)
 	}
 	return first, nil
@@ -182,7 +182,7 @@ func (a *Agent) cutShort(ctx context.Context, w *task, e *ending) error {
 	good := strings.TrimSpace(w.out.Good())
 	note := prompts.Strayed(w.out.Lang(), good != "")
 	d := e.answer.done()
-	d.Finish = providers.FinishContentFilter
+	d.Finish, d.Handover = providers.FinishContentFilter, a.offered(ctx, w, e)
 	if err := w.tell(note); err != nil {
 		return err
 	}
@@ -251,7 +251,7 @@ func (a *Agent) finishNotice(ctx context.Context, w *task, e *ending) error {
 	if isWholeAnswer(w.guard, e.question.notice) {
 		e.subject = a.subject(w, e.past)
 	}
-	d := &answer.Done{Finish: providers.FinishStop}
+	d := &answer.Done{Finish: providers.FinishStop, Handover: a.offered(ctx, w, e)}
 	if err := a.save(ctx, w, a.record(w, e, ""), d); err != nil {
 		return err
 	}
@@ -287,7 +287,11 @@ func (a *Agent) refuse(ctx context.Context, w *task, e *ending, r *refusedError)
 		return a.done(ctx, w, lang, refused)
 	}
 	text := w.guard.Refusal(lang)
-	if r.Verdict.Unavailable {
+	refused.Handover = a.offered(ctx, w, e)
+	switch {
+	case e.contact.wants != subject.NoPerson:
+		text = prompts.OfferPerson(lang, refused.Handover != "")
+	case r.Verdict.Unavailable:
 		text = w.guard.Unavailable(lang)
 	}
 	w.out.StartParagraph()

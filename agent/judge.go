@@ -57,6 +57,14 @@ func (j *Judge) Look(topic, text string) First {
 	return First{Verdict: verdict, Kinds: j.find(topic, text, nil, verdict), MayAdd: j.emergencies[topic]().MayAdd(text)}
 }
 
+// kinds returns the emergencies that a question describes, alone or together with the questions before it.
+func (j *Judge) kinds(topic, text string, earlier []string, first First) []string {
+	if len(first.Kinds) > 0 || len(earlier) == 0 {
+		return first.Kinds
+	}
+	return j.find(topic, text, earlier, first.Verdict)
+}
+
 // find returns the emergencies that a question describes; where code's verdict is a refusal, only
 // the clear ones.
 func (j *Judge) find(topic, text string, earlier []string, first subject.Verdict) []string {
@@ -86,10 +94,7 @@ type Case struct {
 // follow-up: those always pass. Where code is not sure, a model is asked concurrently; offline, a
 // follow-up to an emergency counts as one.
 func (j *Judge) Decide(ctx context.Context, c Case) (*Gate, []string) {
-	kinds, first := c.First.Kinds, c.First.Verdict
-	if len(kinds) == 0 && len(c.Earlier) > 0 {
-		kinds = j.find(c.Topic, c.Question.Text, c.Earlier, first)
-	}
+	kinds, first := j.kinds(c.Topic, c.Question.Text, c.Earlier, c.First), c.First.Verdict
 	var earlier []string // in the last exchange
 	if len(kinds) == 0 {
 		earlier = j.EarlierEmergencies(c.Topic, c.Question.Last, c.Question.Text)

@@ -225,11 +225,14 @@ func (a *Agent) prepare(ctx context.Context, w *task, e *ending) (verdict *Gate,
 	if e.question, err = a.read(ctx, w); err != nil { // 1.2: the question, its language, its attachments
 		return nil, false, err
 	}
-	first, err := a.look(ctx, w, e.question) // 2: code's judgement of the question alone
+	if e.contact, err = a.contact(ctx, w, e.question); err != nil { // 1.6: whether people at the desk answer
+		return nil, false, err
+	}
+	first, err := a.look(ctx, w, e.question, e.contact) // 2: code's judgement of the question alone
 	if err != nil {
 		return nil, false, err
 	}
-	if err := a.canSearch(w, first); err != nil {
+	if err := a.canSearch(w, first); err != nil && !e.contact.speaks() {
 		return nil, false, err
 	}
 	if e.past, err = a.recall(ctx, w, first); err != nil { // 3.1: the conversation
@@ -246,6 +249,9 @@ func (a *Agent) prepare(ctx context.Context, w *task, e *ending) (verdict *Gate,
 	}
 	if e.question.reply != nil { // the approvers have not approved
 		return nil, true, a.unapproved(ctx, w, e)
+	}
+	if answered, err = a.handOver(ctx, w, e, first); err != nil || answered { // 2.4: the desk answers, or is offered
+		return nil, answered, err
 	}
 	if w.isRecorded() { // else nothing keeps the subject
 		e.subject = a.subject(w, e.past)

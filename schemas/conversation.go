@@ -122,6 +122,8 @@ const (
 	UnansweredTooLong Unanswered = "too_long"
 	// UnansweredStopped: a person stopped the turn, or the client left.
 	UnansweredStopped Unanswered = "stopped"
+	// UnansweredDesk: people at the desk were to answer, as the conversation was handed over to them.
+	UnansweredDesk Unanswered = "desk"
 	// UnansweredFailed: any other failure.
 	UnansweredFailed Unanswered = "failed"
 )

@@ -39,6 +39,7 @@ func (s *server) operations() []wire.Operation {
 	all = append(all, s.knowledgeOperations()...)
 	all = append(all, s.auditOperations()...)
 	all = append(all, s.reviewOperations()...)
+	all = append(all, s.handoverOperations()...)
 	all = append(all, s.peopleOperations()...)
 	all = append(all, s.loginOperations()...)
 	all = append(all, s.usageOperations()...)

@@ -39,6 +39,7 @@ func operated(t *testing.T, run turns.Runner) web.Config {
 	cfg.Audit = &auditOf{}
 	cfg.People = &somePeople{}
 	cfg.Review = reviewOf(&someTurns{})
+	cfg.Handovers = newDesk()
 	cfg.Logins = &someLogins{}
 	cfg.Reload = func(context.Context) (web.Reloaded, error) { return web.Reloaded{Added: []string{"a"}}, nil }
 	cfg.Operations = web.Operations{
@@ -214,6 +215,13 @@ func TestOpenAPI_AnswersMatch(t *testing.T) {
 		{"POST", "/v1/turns/t1/feedback", "/v1/turns/{id}/feedback", `{"mark":"bad"}`, "400"},
 		{"GET", "/v1/feedback?mark=down&since=2026-01-31T00:00:00Z&limit=3", "/v1/feedback", "", "200"},
 		{"GET", "/v1/feedback?since=7d", "/v1/feedback", "", "400"},
+		{"GET", "/v1/handovers?state=sending,closed&limit=1", "/v1/handovers", "", "200"},
+		{"GET", "/v1/handovers?state=lost", "/v1/handovers", "", "400"},
+		{"GET", "/v1/conversations/visit_a/messages", "/v1/conversations/{id}/messages", "", "200"},
+		{"GET", "/v1/conversations/visit_none/messages", "/v1/conversations/{id}/messages", "", "404"},
+		{"POST", "/v1/conversations/visit_a/messages", "/v1/conversations/{id}/messages", `{"text":"Hello","author":"Lan","close":true}`, "200"},
+		{"POST", "/v1/conversations/visit_a/messages", "/v1/conversations/{id}/messages", `{"text":"Hello"}`, "409"},
+		{"POST", "/v1/conversations/visit_a/messages", "/v1/conversations/{id}/messages", `{}`, "400"},
 		{"GET", "/v1/approvals", "", "", "200"},
 		{"POST", "/v1/approvals/none", "/v1/approvals/{id}", `{"token":"x","decision":"approve"}`, "404"},
 		{"GET", "/v1/grants", "", "", "200"},

@@ -60,7 +60,7 @@ func TestPage_HoldsNoInlineCode(t *testing.T) {
 func TestPage_Scripts(t *testing.T) {
 	h := handler(t, play(nil))
 	sinks := 0
-	for _, path := range []string{"app.js", "chat.js", "view.js", "frame.js", "tools.js", "config.js", "turn.js", "pages.js", "toolform.js", "questions.js", "reasons.js", "trace.js", "again.js", "why.js", "desk.js", "desk_queue.js", "desk_turn.js", "account.js", "desk_approvals.js", "reader.js", "knowledge.js", "picker.js", "welcome.js", "reading.js", "pastes.js"} {
+	for _, path := range []string{"app.js", "chat.js", "view.js", "frame.js", "tools.js", "config.js", "turn.js", "pages.js", "toolform.js", "questions.js", "reasons.js", "trace.js", "again.js", "why.js", "desk.js", "desk_queue.js", "desk_turn.js", "account.js", "desk_approvals.js", "desk_handovers.js", "reader.js", "knowledge.js", "picker.js", "welcome.js", "reading.js", "pastes.js"} {
 		w := serve(h, request(http.MethodGet, "/static/"+path, ""))
 		code := w.Body.String()
 		if w.Code != http.StatusOK {

@@ -68,6 +68,7 @@ func (s *server) routes() (http.Handler, error) {
 	s.routeConversations(e, chat)
 	reviewed := s.scope(httpguard.ScopeChat, httpguard.ScopeReview) // one's own turns, or with the scope review everybody's
 	s.routeReview(e)
+	s.routeHandovers(e)
 	e.GET("/v1/turns/:id", reviewed, s.getTurn)
 	e.GET("/v1/turns/:id/events", chat, s.chat.TurnEvents)
 	e.DELETE("/v1/turns/:id", chat, s.chat.StopTurn)

@@ -259,6 +259,8 @@ type meObject struct {
 	Groups  []string `json:"groups"`
 	// Approver is set if one of the groups approves calls of some tool.
 	Approver bool `json:"approver"`
+	// Desk is set if the client may answer people who asked for the desk.
+	Desk bool `json:"desk,omitempty"`
 	// Assistants are the names of those that it may use.
 	Assistants []string `json:"assistants"`
 }
@@ -275,6 +277,7 @@ func (s *server) meOf(r *http.Request) meObject {
 	if who.Key == "" { // no key is required
 		me.Scopes = httpguard.Scopes()
 	}
+	me.Desk = s.Handovers != nil && who.May(httpguard.ScopeReview)
 	for _, a := range s.modelsFor(r) {
 		me.Assistants = append(me.Assistants, a.Name)
 	}

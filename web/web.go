@@ -76,6 +76,9 @@ type Config struct {
 	Feedback FeedbackStore
 	// Review lets some people read, mark and correct the turns of all.
 	Review Review
+	// Handovers lets people at the desk answer those who asked for them; with nil, its routes do not exist. It
+	// needs Audit.
+	Handovers HandoverDesk
 	// Logins are those of people at servers; with nil, their routes do not exist.
 	Logins LoginStore
 	// Grants stores grants; with nil, their routes do not exist.
@@ -246,6 +249,7 @@ func (c Config) check() error {
 	for name, missing := range map[string]bool{
 		"Agent": c.Agent == nil, "Models": c.Models == nil, "Conversations": c.Conversations == nil,
 		"Audit, Review.Secret, Review.Names and Review.Group": c.Review.Store != nil && (c.Audit == nil || c.Review.Secret == nil || c.Review.Names == nil || c.Review.Group == nil),
+		"Audit": c.Handovers != nil && c.Audit == nil,
 		"Tools": c.Tools == nil, "Servers": c.Servers == nil, "Traces": c.Traces == nil, "Guard": c.Guard == nil,
 	} {
 		if missing {

@@ -14,12 +14,10 @@ func OutcomeOf(t Trace) schemas.Outcome {
 	case schemas.StatusRunning:
 		return ""
 	}
-	unapproved, empty, found := t.Done != nil && len(t.Done.Unapproved) > 0, false, false
+	unapproved := t.Done != nil && len(t.Done.Unapproved) > 0
 	for _, tool := range t.Tools {
 		for _, call := range tool.Calls {
 			unapproved = unapproved || call.Status == toolhandler.StatusUnapproved
-			empty = empty || call.Empty
-			found = found || !call.Empty && (call.Status == toolhandler.StatusOK || call.Status == toolhandler.StatusRepeated)
 		}
 	}
 	switch {
@@ -27,10 +25,22 @@ func OutcomeOf(t Trace) schemas.Outcome {
 		return schemas.OutcomeEmergency
 	case unapproved:
 		return schemas.OutcomeUnapproved
-	case empty && !found:
+	case t.foundNothing():
 		return schemas.OutcomeNotFound
 	}
 	return schemas.OutcomeDone
+}
+
+// foundNothing reports whether the turn searched, and found nothing.
+func (t Trace) foundNothing() bool {
+	empty, found := false, false
+	for _, tool := range t.Tools {
+		for _, call := range tool.Calls {
+			empty = empty || call.Empty
+			found = found || !call.Empty && (call.Status == toolhandler.StatusOK || call.Status == toolhandler.StatusRepeated)
+		}
+	}
+	return empty && !found
 }
 
 // Called returns the names of the tools that were called.

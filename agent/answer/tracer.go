@@ -100,6 +100,9 @@ func (tr *Tracer) Outcome(o toolhandler.Outcome, reason string) {
 	})
 }
 
+// FoundNothing reports whether the turn so far has searched, and found nothing.
+func (tr *Tracer) FoundNothing() bool { return tr.t.foundNothing() }
+
 // Step records how long a step took that ends now. It may be called concurrently with the turn.
 func (tr *Tracer) Step(name string, took time.Duration) {
 	tr.mu.Lock()

@@ -118,6 +118,7 @@ func unanswered(lang string) map[schemas.Unanswered]string {
 			schemas.UnansweredUnreachable: "(Chưa có câu trả lời: không kết nối được với mô hình.)",
 			schemas.UnansweredTooLong:     "(Chưa có câu trả lời: câu hỏi quá dài đối với mô hình.)",
 			schemas.UnansweredStopped:     "(Chưa có câu trả lời: lượt này đã bị dừng.)",
+			schemas.UnansweredDesk:        "(Trợ lý không trả lời: tin nhắn này đã được chuyển cho nhân viên.)",
 			schemas.UnansweredFailed:      "(Chưa có câu trả lời: đã xảy ra lỗi.)",
 		}
 	}
@@ -126,6 +127,7 @@ func unanswered(lang string) map[schemas.Unanswered]string {
 		schemas.UnansweredUnreachable: "(Not answered: the model could not be reached.)",
 		schemas.UnansweredTooLong:     "(Not answered: the question was too long for the model.)",
 		schemas.UnansweredStopped:     "(Not answered: the turn was stopped.)",
+		schemas.UnansweredDesk:        "(Not answered by the assistant: this message went to people at the desk.)",
 		schemas.UnansweredFailed:      "(Not answered: something failed.)",
 	}
 }

@@ -73,7 +73,10 @@ type Host struct {
 	Gate      *Gate
 	// webhook tells others about calls that need approvers; nil tells nobody.
 	webhook *webhook.Sender
-	opts    Options
+	// Handovers hands visitors over to the desk, and inbox tells it; nil if nobody can be reached.
+	Handovers *Handovers
+	inbox     *webhook.Sender
+	opts      Options
 	// taped is set if a tape is recorded or played.
 	taped bool
 
@@ -188,10 +191,17 @@ func (h *Host) open(ctx context.Context) (err error) {
 	if h.webhook, err = h.openWebhook(); err != nil {
 		return err
 	}
+	if h.Handovers, h.inbox, err = h.openHandovers(); err != nil {
+		return err
+	}
 	if h.Agent, err = h.openAgent(); err != nil {
 		return err
 	}
 	h.background.Go(func() { h.webhook.Run(ctx) })
+	h.background.Go(func() { h.inbox.Run(ctx) })
+	if h.Handovers != nil {
+		h.background.Go(func() { h.Handovers.Run(ctx) })
+	}
 	h.background.Go(func() { h.Journal.Run(ctx) })
 	h.background.Go(func() { h.Book.Run(ctx) })
 	if h.opts.Summaries {
@@ -396,6 +406,9 @@ func (h *Host) openAgent() (*agent.Agent, error) {
 		cfg.Answers, cfg.Audit = h.DB, h.audit
 	}
 	cfg.Observer = observer{Telemetry: h.Telemetry, Topics: topicsOf(h.Config), ResultBytes: h.Config.Limits.ResultTokens * 4}
+	if h.Handovers != nil { // a nil pointer is no nil interface
+		cfg.Handovers = h.Handovers
+	}
 	if h.Traces != nil {
 		cfg.Recorder = recorder{h.Traces, h.Log}
 	}

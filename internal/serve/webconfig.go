@@ -92,6 +92,9 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 	if logins != nil { // a nil pointer is no nil interface
 		cfg.Logins = logins
 	}
+	if p.Handovers != nil {
+		cfg.Handovers = p.Handovers
+	}
 	return cfg, nil
 }
 

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"strings"
 	"time"
 
 	"molar/internal/store/database"
@@ -32,11 +33,11 @@ func (d *DB) DeleteVisitors(ctx context.Context, before time.Time) (deleted int,
 	if err := d.writeWaiting(ctx); err != nil { // they would be written afterwards
 		return 0, err
 	}
-	all := `SELECT owner FROM conversations WHERE ` + ofVisitors
+	of := []string{`SELECT owner FROM conversations WHERE ` + ofVisitors}
 	for _, t := range personalTables() {
-		all += ` UNION SELECT owner FROM ` + t.name + ` WHERE ` + ofVisitors
+		of = append(of, `SELECT owner FROM `+t.name+` WHERE `+ofVisitors)
 	}
-	old, err := database.List(ctx, d.db.Read, database.One[string], all+resting, database.Millis(before), database.Millis(d.db.Now()))
+	old, err := database.List(ctx, d.db.Read, database.One[string], strings.Join(of, ` UNION `)+resting, database.Millis(before), database.Millis(d.db.Now()))
 	if err != nil {
 		return 0, d.db.Fault(op, err)
 	}

@@ -293,7 +293,7 @@ export const api = async (path, options) => (await send(path, options)).json();
 
 let reader = null; // the answer of GET /v1/me, requested once
 
-// me returns who the reader is: id, name, person, session, scopes, groups and approver; null if the host
+// me returns who the reader is: id, name, person, session, scopes, groups, approver and desk; null if the host
 // does not say.
 export function me() {
   const told = document.body.dataset.me; // the chat page holds it
@@ -302,10 +302,10 @@ export function me() {
 }
 
 // allows reports whether the reader has one of the scopes that an element names in data-scope.
-// "approver" is held by people who may approve calls of others, and "own" by those who have
-// something of their own: people and keys.
+// "approver" is held by people who may approve calls of others, "desk" by those who may answer people who
+// asked for somebody, and "own" by those who have something of their own: people and keys.
 export function allows(who, scopes) {
-  const held = [...who.scopes ?? [], who.approver && "approver", who.id && "own"];
+  const held = [...who.scopes ?? [], who.approver && "approver", who.desk && "desk", who.id && "own"];
   return scopes.split(" ").some((scope) => held.includes(scope));
 }
 

@@ -137,6 +137,11 @@ async function begin() {
   const who = await me();
   const reviews = !who || allows(who, "review");
   $("review").hidden = !reviews;
+  if (who?.desk) {
+    $("handovers").hidden = false;
+    const { showHandovers } = await import("/static/desk_handovers.js");
+    showHandovers($("handovers"));
+  }
   if (who?.approver) {
     $("approvals").hidden = false;
     const { showApprovals } = await import("/static/desk_approvals.js");

@@ -1,0 +1,34 @@
+package subject_test
+
+import (
+	"os"
+	"testing"
+
+	"molar/agent/subject"
+)
+
+// The lines that the words were not fitted to must stay as well told apart as they are.
+func TestAsksForPerson(t *testing.T) {
+	content, err := os.ReadFile("testdata/person.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	aside := os.Getenv("PERSON_ASIDE") != ""
+	want := map[string]subject.PersonRequest{
+		"wants alone": subject.PersonOnly, "wants beside a question": subject.PersonBeside, "not": subject.NoPerson,
+	}
+	for _, s := range subject.Sections(string(content)) {
+		lines, wrong := 0, 0
+		for i, line := range s.Lines {
+			if i%2 == 1 != aside {
+				continue
+			}
+			lines++
+			if got := subject.AsksForPerson(line); got != want[s.Name] {
+				t.Errorf("%s: %q gives %d", s.Name, line, got)
+				wrong++
+			}
+		}
+		t.Logf("%s: %d of %d", s.Name, lines-wrong, lines)
+	}
+}
