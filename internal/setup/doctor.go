@@ -103,7 +103,7 @@ func Examine(ctx context.Context, options ExamineOptions) []Finding {
 		wait, cancel := context.WithTimeout(ctx, options.Attach)
 		defer cancel()
 		_ = h.MCP.Wait(wait, nil) // servers that are not ready by then get a finding
-		status = h.MCP.Status()
+		status = h.Status()
 	}
 	if len(cfg.Knowledge) > 0 {
 		var folders []schemas.KnowledgeStatus
@@ -413,6 +413,9 @@ func servers(c *cli.CLI, cfg *config.Config, status []schemas.ServerStatus) []Fi
 			}
 		}
 		findings = append(findings, f)
+		for _, line := range s.Visitors {
+			findings = append(findings, Finding{Level: Warn, Part: "public", Text: s.Name + ": not for visitors: " + line})
+		}
 	}
 	// A running molar with other settings does not know every server of these.
 	for _, name := range cfg.MCPServers.Names() {
