@@ -2,8 +2,8 @@ package host
 
 import (
 	"context"
-	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"molar/schemas"
@@ -17,16 +17,18 @@ func (h *Handovers) Status(ctx context.Context, owner, conversation, language st
 	if !s.Open {
 		s.Next = h.Hours.Next(now)
 	}
-	of, ok, err := h.Store.LastHandover(ctx, conversation)
-	if err != nil || !ok || of.Owner != owner {
+	of, open, err := h.Store.OpenHandover(ctx, owner, conversation)
+	if err != nil {
 		return s, err
 	}
-	s.State, s.Callback = of.State, of.Callback
+	if open {
+		s.State, s.Callback = of.State, of.Callback
+	}
 	s.Text = statusText(of, s, language)
 	return s, nil
 }
 
-// statusText says how far a hand-over came.
+// statusText says how far a hand-over came, and when the desk opens.
 func statusText(of schemas.Handover, s schemas.HandoverStatus, language string) string {
 	t := func(english, vietnamese string) string {
 		if language == "vi" {
@@ -35,36 +37,32 @@ func statusText(of schemas.Handover, s schemas.HandoverStatus, language string) 
 		return english
 	}
 	back := ""
-	if !s.Open && !s.Next.IsZero() {
-		back = t(fmt.Sprintf(" Our staff are back on %s.", s.Next.Format("Monday 2 January, 15:04")), " Nhân viên có mặt lại lúc "+vietnameseTime(s.Next)+".")
+	switch {
+	case !s.Open && s.Next.IsZero():
+		back = t("The staff are not there now.", "Lúc này không có nhân viên.")
+	case !s.Open:
+		back = t("The staff are back on "+s.Next.Format("Monday, 2 January, at 15:04")+".", "Nhân viên có mặt lại lúc "+vietnameseTime(s.Next)+".")
 	}
-	switch of.State {
+	said := ""
+	switch s.State {
 	case schemas.HandoverSending:
-		return t("Your request is being sent to our staff.", "Đang gửi yêu cầu của bạn đến nhân viên.") + back
+		said = t("Your request is being sent to the staff. Nobody has it yet.", "Đang gửi yêu cầu đến nhân viên. Chưa có ai nhận được.")
 	case schemas.HandoverDelivered:
-		if of.Callback {
-			received := t("Our staff's inbox has your request", "Yêu cầu của bạn đã vào hộp thư của nhân viên")
-			if len(of.Contact) > 0 {
-				received = t("Our staff's inbox has your request and how to reach you", "Yêu cầu và thông tin liên lạc của bạn đã vào hộp thư của nhân viên")
-			}
-			return received + t("; nobody has read it yet as far as we know.", "; chưa rõ đã có ai đọc chưa.") + back +
-				t(" Meanwhile the assistant goes on answering.", " Trong lúc chờ, trợ lý vẫn trả lời bạn.")
+		said = t("Your request is in the inbox of the staff; nobody has answered yet.", "Yêu cầu của bạn đã đến hộp thư của nhân viên; chưa có ai trả lời.")
+		if of.Callback && len(of.Contact) > 0 {
+			said = t("Your request and how to reach you are in the inbox of the staff; nobody has answered yet.", "Yêu cầu và cách liên lạc với bạn đã đến hộp thư của nhân viên; chưa có ai trả lời.")
 		}
-		return t("Your request is in our staff's inbox. Nobody has answered yet.", "Yêu cầu của bạn đã vào hộp thư của nhân viên. Chưa có ai trả lời.") + back
 	case schemas.HandoverFailed:
-		return t("Your message could not be delivered: nobody on our staff has seen it. The assistant answers again.",
-			"Không chuyển được lời nhắn của bạn: chưa nhân viên nào đọc được. Trợ lý lại trả lời bạn.")
+		return t("Your message could not be delivered to the staff: nobody has seen it. The assistant answers you again.",
+			"Không chuyển được tin của bạn đến nhân viên: chưa có ai thấy tin đó. Trợ lý lại trả lời bạn.")
 	case schemas.HandoverAnswered:
-		return t("Our staff have answered. What you write goes to them, and the assistant stays silent.",
-			"Nhân viên đã trả lời. Điều bạn viết được chuyển cho họ, và trợ lý không trả lời thay.")
-	case schemas.HandoverClosed:
-		return t("The conversation with our staff has ended. The assistant answers again.", "Cuộc trò chuyện với nhân viên đã kết thúc. Trợ lý lại trả lời bạn.")
+		return t("The staff answer you here.", "Nhân viên đang trả lời bạn tại đây.")
 	}
-	return ""
+	return strings.TrimSpace(said + " " + back)
 }
 
 // vietnameseTime returns a time as Vietnamese write it.
 func vietnameseTime(at time.Time) string {
 	day := [...]string{"Chủ nhật", "thứ Hai", "thứ Ba", "thứ Tư", "thứ Năm", "thứ Sáu", "thứ Bảy"}[at.Weekday()]
-	return at.Format("15:04 ") + day + at.Format(", 2/1")
+	return at.Format("15:04 ") + day + at.Format(", ngày 2/1")
 }

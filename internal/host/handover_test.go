@@ -227,7 +227,7 @@ func TestHandovers(t *testing.T) {
 		t.Error("a second request waits beside the first")
 	}
 	d.ended(true)
-	d.sees(schemas.HandoverDelivered, "in our staff's inbox", "Nobody has answered yet")
+	d.sees(schemas.HandoverDelivered, "in the inbox of the staff", "nobody has answered yet")
 	if !d.silences() {
 		t.Error("a model answers although somebody may")
 	}
@@ -244,7 +244,7 @@ func TestHandovers(t *testing.T) {
 	if _, err := d.Write(t.Context(), h, "Another text", "k"); !errors.Is(err, schemas.ErrOtherMessage) {
 		t.Errorf("another text with the key: %v", err)
 	}
-	d.sees(schemas.HandoverAnswered, "have answered")
+	d.sees(schemas.HandoverAnswered, "The staff answer you here")
 	d.write(h, "How can I help?", "")
 	all, err := d.Messages(t.Context(), h, 0)
 	var said []string
@@ -264,7 +264,7 @@ func TestHandovers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d.sees(schemas.HandoverClosed, "has ended")
+	d.sees("")
 	if _, err := d.Write(t.Context(), h, "Too late", "k2"); !errors.Is(err, schemas.ErrHandoverClosed) || d.silences() {
 		t.Errorf("after the end: %v, silent %v", err, d.silences())
 	}
@@ -301,7 +301,7 @@ func TestHandovers_NobodyReached(t *testing.T) {
 			h := d.request(nil)
 			tt.then(d, h)
 			d.ended(false)
-			d.sees(schemas.HandoverFailed, "could not be delivered", "nobody on our staff has seen it", "assistant answers again")
+			d.sees(schemas.HandoverFailed, "could not be delivered", "nobody has seen it", "The assistant answers you again")
 			if d.silences() {
 				t.Error("nobody answers, and no model either")
 			}
@@ -328,13 +328,13 @@ func TestHandovers_Callback(t *testing.T) {
 		t.Errorf("without a number: %v", err)
 	}
 	h := d.request(map[string]string{"phone": "0900 000 001"})
-	d.sees(schemas.HandoverSending, "back on Monday 2 March, 08:00")
+	d.sees(schemas.HandoverSending, "back on Monday, 2 March, at 08:00")
 	if s := d.status("en"); strings.Contains(s.Text, "how to reach you") {
 		t.Errorf("nobody has the number yet: %q", s.Text)
 	}
 	d.ended(true)
-	d.sees(schemas.HandoverDelivered, "how to reach you", "back on Monday 2 March, 08:00", "assistant goes on answering")
-	if s := d.status("vi"); !strings.Contains(s.Text, "08:00 thứ Hai, 2/3") || !s.Callback {
+	d.sees(schemas.HandoverDelivered, "how to reach you", "back on Monday, 2 March, at 08:00")
+	if s := d.status("vi"); !strings.Contains(s.Text, "08:00 thứ Hai, ngày 2/3") || !s.Callback {
 		t.Errorf("%+v", s)
 	}
 	if e, _ := d.out.last(); !e.Data.Callback || e.Data.Contact["phone"] != "0900 000 001" {
@@ -387,7 +387,7 @@ func TestHandovers_Stale(t *testing.T) {
 	d.sees(schemas.HandoverSending)
 	d.now = d.now.Add(2 * 24 * time.Hour)
 	sweep()
-	d.sees(schemas.HandoverClosed)
+	d.sees("")
 	if e, _ := d.out.last(); e.Type != "handover.closed" || e.Data.By != schemas.ClosedByTime {
 		t.Errorf("the inbox is told %+v", e)
 	}
