@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -59,27 +60,53 @@ func (x Exchange) Rounds() []schemas.Round {
 // Messages returns the exchange as a model saw it: the question with its files and with what code had
 // looked up in the operator's texts, the rounds of calls with their results, and the answer. The
 // question and each result are cut at maxBytes; 0 means no limit. A question without an answer is
-// followed by why.
+// followed by why. What people at the desk wrote stands beside the question.
 func (x Exchange) Messages(maxBytes int) []schemas.Message {
 	var answers []schemas.Message
-	lang, _ := subject.Guess(x.Question)
+	desk := x.Desk()
+	lang, _ := subject.Guess(cmp.Or(x.Question, strings.Join(desk, "\n")))
 	for _, m := range x.Answers {
-		if m.Role == schemas.RoleAssistant {
+		if m.Role == schemas.RoleAssistant && m.Assistant != schemas.Desk {
 			answers = append(answers, answerMessages(m, m.Rounds(), lang, maxBytes)...)
 		}
 	}
-	if x.Question == "" {
+	if x.Question == "" && len(desk) == 0 {
 		return nil
 	}
 	if len(answers) == 0 || answers[len(answers)-1].Role != schemas.RoleAssistant {
-		answers = append(answers, schemas.Text(schemas.RoleAssistant, prompts.Unanswered(lang, x.unanswered())))
+		why := x.unanswered()
+		if x.Question == "" {
+			why = schemas.UnansweredDesk
+		}
+		answers = append(answers, schemas.Text(schemas.RoleAssistant, prompts.Unanswered(lang, why)))
 	}
-	question := shortened(schemas.Text(schemas.RoleUser, x.Question), maxBytes)
+	question := schemas.Message{Role: schemas.RoleUser}
+	if x.Question != "" {
+		question = shortened(schemas.Text(schemas.RoleUser, x.Question), maxBytes)
+	}
 	question.Parts = append(question.Parts, x.Files...)
+	if len(desk) > 0 {
+		question.Parts = append(question.Parts, prompts.FromDesk(lang, desk))
+	}
 	if !x.Bare {
 		question = prompts.After(x.passages(), question)
 	}
 	return append([]schemas.Message{question}, answers...)
+}
+
+// Desk returns what people at the desk wrote after the question.
+func (x Exchange) Desk() (texts []string) {
+	for _, m := range x.Answers {
+		if m.Assistant == schemas.Desk {
+			texts = append(texts, m.Content)
+		}
+	}
+	return texts
+}
+
+// isUnjudged reports whether no guard judged the question, as it was for the desk.
+func (x Exchange) isUnjudged() bool {
+	return x.unanswered() == schemas.UnansweredDesk || prompts.IsAboutDesk(x.Answer())
 }
 
 // unanswered returns why the question has no answer; empty if that is not known.
@@ -146,20 +173,20 @@ func cutOff(answer schemas.Message, remark string) schemas.Message {
 func Exchanges(messages []schemas.StoredMessage, pieces, condensed map[int64]string) []Exchange {
 	var all []Exchange
 	for _, m := range messages {
-		if m.Role == schemas.RoleUser || len(all) == 0 {
+		isQuestion := m.Role == schemas.RoleUser && m.Content != "" // people at the desk write without one
+		if isQuestion || len(all) == 0 {
 			all = append(all, Exchange{})
 		}
 		x := &all[len(all)-1]
-		if m.Role == schemas.RoleUser {
+		switch {
+		case isQuestion:
 			x.Question, x.Seq = m.Content, m.Seq
-		} else {
+		case m.Role != schemas.RoleUser:
 			x.Answers = append(x.Answers, m)
 		}
 		x.Last = m.Seq
 		x.origins(m)
-		if piece := pieces[m.Seq]; piece != "" {
-			x.Piece = piece
-		}
+		x.Piece = joinParagraphs(x.Piece, pieces[m.Seq])
 		if whole := condensed[m.Seq]; whole != "" {
 			x.Condensed = whole
 		}

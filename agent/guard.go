@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"molar/agent/answer"
+	"molar/agent/person"
 	"molar/agent/prompts"
 	"molar/agent/subject"
 	"molar/providers"
@@ -168,7 +169,7 @@ func (a *Agent) armWatch(w *task, q question, past recalled, v subject.Verdict, 
 	switch {
 	case urgent:
 		w.out.Watching().Urge()
-	case past.foreign && len(past.exchanges) > 0, q.server != "", v.By != "code" && v.Score < 0,
+	case past.foreign && len(past.exchanges) > 0, past.handed, q.server != "", v.By != "code" && v.Score < 0,
 		len(q.read) > 0, len(past.read) > 0, len(q.approved) > 0, w.turn.System != "", w.turn.Form != "", w.turn.describesAnswer(), len(w.turn.Results) > 0:
 		w.out.Watching().Arm()
 	}
@@ -289,7 +290,7 @@ func (a *Agent) refuse(ctx context.Context, w *task, e *ending, r *refusedError)
 	text := w.guard.Refusal(lang)
 	refused.Handover = a.offered(ctx, w, e)
 	switch {
-	case e.contact.wants != subject.NoPerson:
+	case e.contact.wants != person.Not:
 		text = prompts.OfferPerson(lang, refused.Handover != "")
 	case r.Verdict.Unavailable:
 		text = w.guard.Unavailable(lang)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"molar/agent/answer"
+	"molar/agent/person"
 	"molar/agent/prompts"
 	"molar/agent/subject"
 	"molar/providers"
@@ -46,14 +47,14 @@ type contact struct {
 	// open is the hand-over of the conversation that is not closed; nil if there is none, or if it reached nobody.
 	open *schemas.Handover
 	// wants is what the question says of a person.
-	wants subject.PersonRequest
+	wants person.Request
 }
 
 // silences reports whether people at the desk answer the turn, and no model.
 func (c contact) silences() bool { return c.open != nil && c.open.Silences() }
 
 // speaks reports whether the turn ends without its assistant, so that nothing refuses the question.
-func (c contact) speaks() bool { return c.silences() || c.wants != subject.NoPerson }
+func (c contact) speaks() bool { return c.silences() || c.wants != person.Not }
 
 // contact reads what the turn has to do with the desk. If that cannot be read, only an emergency is
 // answered: somebody at the desk may be talking to the person.
@@ -69,7 +70,7 @@ func (a *Agent) contact(ctx context.Context, w *task, q question) (contact, erro
 		}
 		return contact{}, cmp.Or(ctx.Err(), fmt.Errorf("%w: whether the desk answers in this conversation could not be read: %w", ErrStore, err))
 	}
-	c := contact{reachable: true, wants: subject.AsksForPerson(q.typed)}
+	c := contact{reachable: true, wants: person.In(q.typed)}
 	if ok && h.State != schemas.HandoverFailed {
 		c.open = &h
 	}
@@ -90,7 +91,7 @@ func (a *Agent) handOver(ctx context.Context, w *task, e *ending, first First) (
 	switch {
 	case e.contact.silences():
 		return true, a.passOn(ctx, w, e, kinds)
-	case e.contact.wants == subject.PersonOnly && len(kinds) == 0:
+	case e.contact.wants == person.Only && len(kinds) == 0:
 		return true, a.offerPerson(ctx, w, e)
 	}
 	return false, nil
@@ -151,7 +152,7 @@ func (a *Agent) offered(ctx context.Context, w *task, e *ending) schemas.Handove
 	switch {
 	case !e.contact.reachable || e.contact.open != nil:
 		return ""
-	case e.contact.wants != subject.NoPerson:
+	case e.contact.wants != person.Not:
 		w.out.Mark("2.5", "A person is offered: the question asks for one")
 		return schemas.HandoverWords
 	case e.question.notice != "" || len(e.answer.unapproved) > 0 || !w.out.Trace.FoundNothing():

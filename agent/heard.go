@@ -74,12 +74,13 @@ func (h heard) conversation(q question, past recalled) {
 	}
 	h.ground.Retold(past.summary)
 	for _, x := range past.exchanges {
-		if past.foreign {
+		if past.foreign || x.isUnjudged() {
 			h.add(h.ground.Retold, x.Question)
 		} else {
 			h.own(x.Question)
 		}
 		h.ground.Retold(x.Answer())
+		h.own(x.Desk()...)
 		for _, round := range x.Rounds() {
 			h.own(round.Passages...)
 			h.fetched(round.Results...)

@@ -25,7 +25,7 @@ func (w *task) flowOf(q question, past recalled, found findings, earlier []schem
 	}
 	for _, x := range past.exchanges {
 		add(results(w.catalogue, x.Rounds()))
-		f.Own = append(f.Own, x.passages()...)
+		f.Own = append(f.Own, slices.Concat(x.passages(), x.Desk())...)
 	}
 	add(results(w.catalogue, earlier))
 	add(found.readings(w.catalogue))

@@ -27,7 +27,9 @@ type recalled struct {
 	// foreign is set when the exchanges were judged by no guard or another one: a client sent them,
 	// or another assistant had them.
 	foreign bool
-	// unjudged is set when code is not sure that the last of a client's exchanges belongs to the topic.
+	// handed is set when some of the exchanges were for people at the desk, and no guard judged them.
+	handed bool
+	// unjudged is set when code is not sure that the last exchange belongs to the topic.
 	unjudged bool
 	// finished is the turn that was saved under the same key.
 	finished *schemas.Finished
@@ -161,22 +163,27 @@ func (a *Agent) withoutMemory(ctx context.Context, w *task, first First, err err
 	return w.out.Lose("the conversation could not be read, so this turn runs without memory and is not saved: " + err.Error())
 }
 
-// judgeHistory drops from a foreign history the exchanges that code is sure are outside the topic,
-// and those that end in one of our refusals: this topic's guard did not judge them when they were
-// asked.
+// judgeHistory drops the exchanges that code is sure are outside the topic, and those that end in one of
+// our refusals, of those that this topic's guard did not judge when they were asked: a foreign history's,
+// and those that were for the desk.
 func (a *Agent) judgeHistory(w *task, past recalled) recalled {
-	if w.guard == nil || !past.foreign || a.cfg.Off.History {
+	past.handed = slices.ContainsFunc(past.exchanges, Exchange.isUnjudged)
+	if w.guard == nil || !past.foreign && !past.handed || a.cfg.Off.History {
 		return past
 	}
 	var kept []Exchange
 	var last *subject.Exchange
 	for _, x := range past.exchanges {
-		v := w.guard.ByCode(x.Question, last)
-		if v.Sure && !v.Pass || w.guard.Refused(x.Answer()) {
-			continue
+		unjudged := past.foreign || x.isUnjudged()
+		if unjudged {
+			v := w.guard.ByCode(x.Question, last)
+			if v.Sure && !v.Pass || w.guard.Refused(x.Answer()) {
+				continue
+			}
+			unjudged = !v.Sure
 		}
 		kept = append(kept, x)
-		last = &subject.Exchange{Question: x.Question, Answer: x.Answer(), Unjudged: !v.Sure}
+		last = &subject.Exchange{Question: x.Question, Answer: x.Answer(), Unjudged: unjudged}
 	}
 	past.unjudged = last != nil && last.Unjudged
 	if dropped := len(past.exchanges) - len(kept); dropped > 0 {

@@ -317,7 +317,11 @@ func (w *Worker) summarise(ctx context.Context, c schemas.SummaryWork) error {
 			return w.title(ctx, c, x)
 		}
 		summary := text.Clip(x.Question, maxUnread, " […]")
-		if w.cfg.Unread == nil || !w.cfg.Unread(x.Answer) {
+		switch {
+		case x.Assistant == schemas.Desk:
+			summary = prompts.DeskSummary(x.Language, text.Clip(x.Answer, maxUnread, " […]"))
+		case x.Answer == "": // it was for the desk
+		case w.cfg.Unread == nil || !w.cfg.Unread(x.Answer):
 			if c.Untitled {
 				c.Untitled = false
 				if err := w.title(ctx, c, x); err != nil {

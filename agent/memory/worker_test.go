@@ -106,6 +106,17 @@ func TestWorker_Unread(t *testing.T) {
 	wantSummary(t, c, "chat_a", "in need\n\nLATER ANSWER", 4)
 }
 
+// No model reads what people at the desk write, or what was for them alone: pieces quote both.
+func TestWorker_Desk(t *testing.T) {
+	c, s := fresh(t), &summariser{}
+	turn(t, c, "chat_a", "is saturday free?", "", "")
+	save(t, c, memory.Record{Lease: begin(t, c, "chat_a", "").Lease, TurnID: "d", Answer: "It is.", Assistant: schemas.Desk})
+	if err := newWorker(t, c, s).Drain(t.Context()); err != nil || s.count() > 0 {
+		t.Fatalf("%d summaries by a model, %v", s.count(), err)
+	}
+	wantSummary(t, c, "chat_a", "is saturday free?\n\nThe desk wrote: It is.", 4)
+}
+
 // A conversation whose model writes no title, or one that is too long, keeps its question, and the model
 // is not asked again.
 func TestWorker_titleOnce(t *testing.T) {

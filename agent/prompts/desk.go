@@ -1,6 +1,7 @@
 package prompts
 
 import (
+	"slices"
 	"strings"
 
 	"molar/agent/subject"
@@ -21,12 +22,27 @@ func OfferPerson(lang string, offered bool) string {
 	return "You have asked for a person already. The line about it here says how far your request has come."
 }
 
+// IsAboutDesk reports whether an answer is one of [OfferPerson] or [NotPassedOn].
+func IsAboutDesk(answer string) bool {
+	return slices.ContainsFunc(languages[:], func(lang string) bool {
+		return answer == OfferPerson(lang, true) || answer == OfferPerson(lang, false) || strings.HasSuffix(answer, NotPassedOn(lang))
+	})
+}
+
 // NotPassedOn returns what somebody is told whose message could not be passed on to the desk.
 func NotPassedOn(lang string) string {
 	if lang == subject.Vietnamese {
 		return "Tin nhắn này chưa chuyển được đến nhân viên, nên chưa ai đọc. Hãy gửi lại sau ít phút."
 	}
 	return "This message could not be passed on to the desk, so nobody there has seen it. Please send it again in a few minutes."
+}
+
+// DeskSummary returns the summary of what people at the desk wrote: the beginning of that, in their words.
+func DeskSummary(lang, text string) string {
+	if lang == subject.Vietnamese {
+		return "Nhân viên viết: " + text
+	}
+	return "The desk wrote: " + text
 }
 
 // FromDesk returns what people at the desk wrote into the conversation, as text beside a question. It

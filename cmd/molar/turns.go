@@ -83,6 +83,15 @@ func printTrace(w io.Writer, raw json.RawMessage, all bool) error {
 	if v := t.Verdict; v != nil {
 		line("guardrail: pass %v by %s: %s", v.Pass, v.By, v.Reason)
 	}
+	switch {
+	case t.Done == nil:
+	case t.Done.WithDesk:
+		line("the message went to people at the desk, so no model answered it")
+	case t.Done.Handover == schemas.HandoverWords:
+		line("a person was offered: the question asks for one")
+	case t.Done.Handover == schemas.HandoverNotFound:
+		line("a person was offered: this turn and the one before it found nothing")
+	}
 	if len(t.Without) > 0 {
 		line("asked without %s", strings.Join(t.Without, ", "))
 	}

@@ -52,6 +52,7 @@ func testContract(t *testing.T, open func(t *testing.T, now func() time.Time) me
 		"an overtaken turn is kept":             testOvertaken,
 		"what is left behind is interrupted":    testLeftBehind,
 		"a question asked again under its key":  testAskedAgain,
+		"the desk is no assistant":              testDesk,
 		"a turn is found by its id":             testFoundByID,
 		"two processes, at random":              testJournalWalk,
 		"a long conversation is read in part":   testPartial,

@@ -352,3 +352,32 @@ func testDeletedTurn(t *testing.T, f *fixture) {
 	f.turn(t, "", "c", "e", "")
 	same(t, f.texts(t, "", "c", store.MessageRange{}), []string{"ask e", "say e"})
 }
+
+// What people at the desk write does not change whose conversation it is.
+func testDesk(t *testing.T, f *fixture) {
+	for _, turn := range []store.Turn{
+		{TurnID: "t1", User: "hello", Answer: "hi", Assistant: "general"},
+		{TurnID: "t2", Answer: "Saturday is free", Assistant: schemas.Desk},
+		{TurnID: "t3", User: "thanks", Answer: "bye", Assistant: "other"},
+	} {
+		turn.Lease = f.begin(t, "", "c", "").Lease
+		if _, err := f.SaveTurn(t.Context(), turn); err != nil {
+			t.Fatal(err)
+		}
+		want := turn.Assistant
+		if want == schemas.Desk {
+			want = "general"
+		}
+		if got := f.look(t, "", "").Assistant; got != want {
+			t.Errorf("after %s the assistant is %q, want %q", turn.TurnID, got, want)
+		}
+	}
+	f.remove(t, "c", "t3")
+	opening := f.look(t, "", "")
+	same(t, opening.Assistant, "general")
+	var told []string
+	for _, m := range opening.Messages {
+		told = append(told, string(m.Role)+" "+m.Assistant+": "+m.Content)
+	}
+	same(t, strings.Join(told, "\n"), "user : hello\nassistant general: hi\nuser : \nassistant desk: Saturday is free")
+}

@@ -68,8 +68,8 @@ func removeTurn(ctx context.Context, tx *sql.Tx, turnID string) error {
 			last_seq = CASE WHEN last_seq = $2 THEN last_seq - 2 ELSE last_seq END, messages = messages - 2,
 			head = coalesce((SELECT max(seq) FROM messages WHERE conversation = num), 0),
 			tip = coalesce((SELECT turn_id FROM messages WHERE conversation = num AND turn_id <> '' ORDER BY seq DESC LIMIT 1), ''),
-			assistant = coalesce((SELECT m.assistant FROM messages m WHERE m.conversation = num AND m.assistant <> '' ORDER BY m.seq DESC LIMIT 1), '')
-			WHERE num = $1`, []any{num, answer}},
+			assistant = coalesce((SELECT m.assistant FROM messages m WHERE m.conversation = num AND m.assistant NOT IN ('', $3) ORDER BY m.seq DESC LIMIT 1), '')
+			WHERE num = $1`, []any{num, answer, schemas.Desk}},
 	} {
 		if err == nil {
 			_, err = tx.ExecContext(ctx, step.query, step.args...)

@@ -89,7 +89,7 @@ func (d *DB) insertTurn(ctx context.Context, tx turnTx, t begun, s saving, now i
 	var before string
 	later, due := s.summarised()
 	err := tx.stmt(ctx, growByTurn).QueryRowContext(ctx, t.owner, t.ConversationID, s.servers, d.db.SQL.Text(startOf(t.user)),
-		t.language, t.assistant, t.turnID, now, t.parent, later, due).Scan(&num, &last, &from, &before)
+		t.language, answering(t.assistant), t.turnID, now, t.parent, later, due).Scan(&num, &last, &from, &before)
 	if err != nil {
 		return err
 	}
@@ -110,6 +110,15 @@ func (d *DB) insertTurn(ctx context.Context, tx turnTx, t begun, s saving, now i
 	_, err = tx.stmt(ctx, insertTurn).ExecContext(ctx, t.turnID, num, storedKey(t.key, t.turnID), last-1, before,
 		now, s.Status, d.db.SQL.Text(s.Subject), compaction)
 	return err
+}
+
+// answering returns the assistant of a conversation by the author of an answer: empty for people at the
+// desk, after whom the assistant goes on.
+func answering(author string) string {
+	if author == schemas.Desk {
+		return ""
+	}
+	return author
 }
 
 // leaveBranch moves the summary to the branch that the turn continues, and returns the last

@@ -156,6 +156,7 @@ func (d *DB) readBranch(ctx context.Context, at *tip, start *schemas.Opening) er
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
+	start.Assistant = answering(start.Assistant)
 	s, err := renderedSummary(ctx, d.stmts.reading, at.num, at.seq)
 	start.Summary, start.Covers = s.Text, s.Covers
 	return err

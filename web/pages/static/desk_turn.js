@@ -4,7 +4,7 @@ import { api, el, keep, sourceList, t, when } from "/static/app.js";
 import { outcomeBadge, outcomes, tags } from "/static/desk_queue.js";
 import { badge, code, fold, note, say, words } from "/static/pages.js";
 import { reason } from "/static/reasons.js";
-import { details, explanation, statuses, untracedText } from "/static/trace.js";
+import { deskOf, details, explanation, statuses, untracedText } from "/static/trace.js";
 
 // markers are the names of people who mark answers.
 const markers = { person: t("the person who asked", "người hỏi"), reviewer: t("a reviewer", "người rà soát") };
@@ -53,7 +53,7 @@ function turnParts(id, trace, marks, changed) {
       el("h3", {}, t("Question", "Câu hỏi")),
       el("p", { className: "told" }, trace.question || t("The text of this question is not kept.", "Nội dung câu hỏi này không được giữ.")),
       el("h3", {}, t("Answer", "Trả lời")),
-      el("p", { className: "told" }, trace.answer || (trace.error ? reason(trace.error) : t("There was no answer.", "Không có câu trả lời."))),
+      el("p", { className: "told" }, trace.answer || (trace.error ? reason(trace.error) : deskOf(trace) ?? t("There was no answer.", "Không có câu trả lời."))),
       sources.length ? fold(t("Sources", "Nguồn"), sourceList(sources)) : "",
       ...marks.filter((m) => m.note && m !== state.mine).map((m) => el("blockquote", {}, m.note, el("footer", {}, [markers[m.by], when(m.marked_at)].filter(Boolean).join(" · ")))),
       fold(t("Why this answer?", "Vì sao trả lời vậy?"), ...(trace.untraced ? [note(untracedText(trace))] : [...explanation(trace), ...details(trace).slice(0, 1)]))),

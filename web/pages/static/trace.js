@@ -63,6 +63,14 @@ export const modelOf = (trace) => [trace.done?.model || trace.model, trace.done?
 export const calledText = (trace) => (trace.tools ?? []).filter((tool) => tool.calls?.length)
   .map((tool) => (tool.calls.length > 1 ? `${tool.name} × ${number(tool.calls.length)}` : tool.name)).join(", ");
 
+// deskOf says what a turn had to do with people at the desk; undefined if nothing.
+export const deskOf = (trace) => (trace.done?.with_desk
+  ? t("The message went to people at the desk, so no model answered it.", "Tin nhắn đã được chuyển cho nhân viên, nên không mô hình nào trả lời.")
+  : {
+    words: t("A person was offered: the question asks for one.", "Đã mời gặp nhân viên: câu hỏi xin gặp người thật."),
+    not_found: t("A person was offered: this turn and the one before it found nothing.", "Đã mời gặp nhân viên: lượt này và lượt trước đều không tìm thấy gì."),
+  }[trace.done?.handover]);
+
 // summary returns the first card of a trace. actions are what can be done with the turn; isBrief leaves out
 // what the conversation beside it shows already.
 export function summary(trace, actions, isBrief = false) {
@@ -78,6 +86,7 @@ export function summary(trace, actions, isBrief = false) {
       [t("Model", "Mô hình"), modelOf(trace)],
       ...isBrief ? [] : [[t("Chosen because", "Được chọn vì"), reason(trace.route)], [t("Assistant", "Trợ lý"), trace.assistant]],
       [t("Guardrail", "Kiểm tra"), trace.verdict && `${trace.verdict.pass ? t("passed", "cho qua") : t("refused", "từ chối")}: ${reason(trace.verdict.reason)}`],
+      [t("Desk", "Người trực"), deskOf(trace)],
       [t("Time", "Thời gian"), timesOf(trace)],
       [t("Tokens", "Token"), tokens(trace.done?.usage)],
       ...isBrief ? [] : [
@@ -103,7 +112,7 @@ function whyTools(trace, without) {
   const withheld = Map.groupBy(all.filter((tool) => !tool.offered && !tool.calls?.length), (tool) => tool.reason);
   const none = trace.status === "refused" ? t("The question was refused before any tool was offered.", "Câu hỏi bị từ chối trước khi đưa công cụ nào.")
     : trace.verdict?.by === "emergency" ? t("The turn answers an emergency, so the assistant’s own text comes before any tool.", "Lượt này trả lời một tình trạng khẩn cấp, nên lời dặn của trợ lý có trước mọi công cụ.")
-    : all.length ? t("No tool was called.", "Không công cụ nào được gọi.")
+    : all.length || deskOf(trace) ? t("No tool was called.", "Không công cụ nào được gọi.")
       : t("No tool was there for this turn. Attach a server, or let the assistant use its tools.", "Lượt này không có công cụ nào. Hãy gắn máy chủ, hoặc cho trợ lý dùng công cụ.");
   return section(t("Which tools were called, and why", "Công cụ nào được gọi, và vì sao"),
     called.length ? "" : el("p", { className: "none" }, none),

@@ -1,21 +1,22 @@
-package subject_test
+package person_test
 
 import (
 	"os"
 	"testing"
 
+	"molar/agent/person"
 	"molar/agent/subject"
 )
 
 // The lines that the words were not fitted to must stay as well told apart as they are.
-func TestAsksForPerson(t *testing.T) {
-	content, err := os.ReadFile("testdata/person.txt")
+func TestIn(t *testing.T) {
+	content, err := os.ReadFile("testdata/lines.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
 	aside := os.Getenv("PERSON_ASIDE") != ""
-	want := map[string]subject.PersonRequest{
-		"wants alone": subject.PersonOnly, "wants beside a question": subject.PersonBeside, "not": subject.NoPerson,
+	want := map[string]person.Request{
+		"wants alone": person.Only, "wants beside a question": person.Beside, "not": person.Not,
 	}
 	for _, s := range subject.Sections(string(content)) {
 		lines, wrong := 0, 0
@@ -24,7 +25,7 @@ func TestAsksForPerson(t *testing.T) {
 				continue
 			}
 			lines++
-			if got := subject.AsksForPerson(line); got != want[s.Name] {
+			if got := person.In(line); got != want[s.Name] {
 				t.Errorf("%s: %q gives %d", s.Name, line, got)
 				wrong++
 			}

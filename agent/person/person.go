@@ -1,82 +1,92 @@
-package subject
+// Package person tells whether a message to an assistant asks for a person instead.
+package person
 
 import (
+	_ "embed"
+	"iter"
+	"strings"
 	"sync"
 
+	"molar/agent/subject"
 	"molar/internal/text"
 )
 
-// personWords are the parts of a request for a person.
-type personWords struct {
+//go:embed words.txt
+var wordFile string
+
+// words are the parts of a request for a person.
+type words struct {
 	opener, need, supposed, frame *text.Phrases
 	reach, complete               *text.Phrases
-	live, clinician, vague        *text.Phrases
+	live, expert, vague           *text.Phrases
 	afterVague, presence, mine    *text.Phrases
-	call, me                      *text.Phrases
+	call, me, meet, one           *text.Phrases
 	bot, noBot, talk              *text.Phrases
 }
 
-// readPersonWords reads the words once per process.
-var readPersonWords = sync.OnceValue(func() *personWords {
+// readWords reads the words once per process.
+var readWords = sync.OnceValue(func() *words {
 	of := make(map[string]*text.Phrases)
-	for _, s := range sections("person.txt") {
+	for _, s := range subject.Sections(wordFile) {
 		of[s.Name] = text.NewPhrases(s.List())
 	}
-	return &personWords{
+	return &words{
 		opener: of["opener"], need: of["need"], supposed: of["supposed"], frame: of["frame"],
 		reach: of["reach"], complete: of["complete"],
-		live: of["live"], clinician: of["clinician"], vague: of["vague"],
+		live: of["live"], expert: of["expert"], vague: of["vague"],
 		afterVague: of["after vague"], presence: of["presence"], mine: of["mine"],
-		call: of["call"], me: of["me"],
+		call: of["call"], me: of["me"], meet: of["meet"], one: of["one"],
 		bot: of["bot"], noBot: of["no bot"], talk: of["talk"],
 	}
 })
 
-// A PersonRequest is what a message says of reaching a person.
-type PersonRequest int
+// A Request is what a message says of reaching a person.
+type Request int
 
 // The requests for a person.
 const (
-	// NoPerson: the message does not ask for one.
-	NoPerson PersonRequest = iota
-	// PersonBeside: it asks for one, and says or asks something else too.
-	PersonBeside
-	// PersonOnly: it asks for nothing else.
-	PersonOnly
+	// Not: the message does not ask for one.
+	Not Request = iota
+	// Beside: it asks for one, and says or asks something else too.
+	Beside
+	// Only: it asks for nothing else.
+	Only
 )
 
-// AsksForPerson tells whether a message to an assistant asks for a person instead, in Vietnamese, with
-// or without marks, or English. Questions about people, such as when one should see a dentist, do not.
-func AsksForPerson(message string) PersonRequest {
-	clean, _, _ := normalise(message)
-	w := readPersonWords()
+// maxBytes is how much of a message is read: more than anybody writes who asks for a person.
+const maxBytes = 4000
+
+// In tells whether a message to an assistant asks for a person instead, in Vietnamese, with or without
+// marks, or English. Questions about people, such as when one should see a doctor, do not.
+func In(message string) Request {
+	w := readWords()
 	asked, other := false, false
-	for clause := range clauses(wordsOf(clean)) {
+	for clause := range clauses(text.Words(text.Clip(message, maxBytes, ""))) {
 		switch {
 		case w.asks(clause):
 			asked = true
-		case !w.isSmall(clean, clause):
+		case !w.isSmall(clause):
 			other = true
 		}
 	}
 	switch {
 	case !asked:
-		return NoPerson
+		return Not
 	case other:
-		return PersonBeside
+		return Beside
 	}
-	return PersonOnly
+	return Only
 }
 
 // clauses yields the words between pauses.
-func clauses(words []text.Word) func(yield func([]text.Word) bool) {
+func clauses(all []text.Word) iter.Seq[[]text.Word] {
 	return func(yield func([]text.Word) bool) {
 		start := 0
-		for i := 1; i <= len(words); i++ {
-			if i < len(words) && words[i].Pause == text.NoPause {
+		for i := 1; i <= len(all); i++ {
+			if i < len(all) && all[i].Pause == text.NoPause {
 				continue
 			}
-			if !yield(words[start:i]) {
+			if !yield(all[start:i]) {
 				return
 			}
 			start = i
@@ -86,13 +96,16 @@ func clauses(words []text.Word) func(yield func([]text.Word) bool) {
 
 // isSmall reports whether a clause of a message adds no question to a request beside it: it names
 // nothing, talks of the assistant, or only dresses the request up.
-func (w *personWords) isSmall(message string, clause []text.Word) bool {
-	_, named := reading{text: message, words: clause}.heavy()
-	return len(named) == 0 || greets(clause) || w.bot.In(clause) || text.Cover(clause, w.frame, w.frame, w.live, w.vague, w.opener)
+func (w *words) isSmall(clause []text.Word) bool {
+	var said strings.Builder
+	for _, word := range clause {
+		said.WriteString(word.Raw + " ")
+	}
+	return !subject.NamesSomething(said.String()) || subject.NeedsOf(said.String(), false) == subject.AboutTalk || w.bot.In(clause) || text.Cover(clause, w.frame, w.frame, w.live, w.vague, w.opener)
 }
 
 // asks reports whether a clause asks for a person.
-func (w *personWords) asks(clause []text.Word) bool {
+func (w *words) asks(clause []text.Word) bool {
 	for i := range clause {
 		if w.reaches(clause, i) || w.wants(clause, i) || w.calls(clause, i) || w.tiresOfBot(clause, i) {
 			return true
@@ -120,7 +133,7 @@ const (
 )
 
 // opening tells how the words before clause[i] open a request.
-func (w *personWords) opening(clause []text.Word, i int) int {
+func (w *words) opening(clause []text.Word, i int) int {
 	for k := range i {
 		n := w.opener.At(clause, k)
 		weak := w.need.At(clause, k)
@@ -142,9 +155,9 @@ func (w *personWords) opening(clause []text.Word, i int) int {
 }
 
 // endsSupposed reports whether words end in a supposition, which then governs what follows.
-func (w *personWords) endsSupposed(words []text.Word) bool {
-	for i := range words {
-		if n := w.supposed.At(words, i); n > 0 && w.isFrame(words[i+n:]) {
+func (w *words) endsSupposed(all []text.Word) bool {
+	for i := range all {
+		if n := w.supposed.At(all, i); n > 0 && w.isFrame(all[i+n:]) {
 			return true
 		}
 	}
@@ -152,12 +165,12 @@ func (w *personWords) endsSupposed(words []text.Word) bool {
 }
 
 // isFrame reports whether words are courtesies and pronouns only.
-func (w *personWords) isFrame(words []text.Word) bool {
-	return len(words) == 0 || text.Cover(words, w.frame, w.frame)
+func (w *words) isFrame(all []text.Word) bool {
+	return len(all) == 0 || text.Cover(all, w.frame, w.frame)
 }
 
 // reaches reports whether a way to reach a person begins at clause[i]: "talk to a human".
-func (w *personWords) reaches(clause []text.Word, i int) bool {
+func (w *words) reaches(clause []text.Word, i int) bool {
 	n := w.reach.At(clause, i)
 	if n == 0 {
 		return w.isComplete(clause, i)
@@ -168,31 +181,45 @@ func (w *personWords) reaches(clause []text.Word, i int) bool {
 	}
 	for j := i + n; j < len(clause) && j <= i+n+personGap && w.mine.At(clause, j) == 0; j++ {
 		rest := clause[j:]
-		switch live, clinician, vague := w.live.At(clause, j), w.clinician.At(clause, j), w.vague.At(clause, j); {
+		switch live, expert, vague := w.live.At(clause, j), w.expert.At(clause, j), w.vague.At(clause, j); {
 		case live > 0 && (how == opened || len(rest) <= live+tailWords):
 			return true
-		case clinician > 0 && (how == opened || len(rest) == clinician):
+		case expert > 0 && (how == opened || len(rest) == expert):
 			return true
-		case vague > 0 && live == 0 && clinician == 0 && w.isVague(rest, vague):
+		case vague > 0 && live == 0 && expert == 0 && w.isVague(rest, vague):
 			return true
 		}
 	}
-	return w.isComplete(clause, i)
+	return how == opened && w.meets(clause, i) || w.isComplete(clause, i)
+}
+
+// meets reports whether clause[i:] asks to talk to somebody of another trade, and says no more: "talk to
+// the plumber".
+func (w *words) meets(clause []text.Word, i int) bool {
+	n := w.meet.At(clause, i)
+	if n == 0 || i+n >= len(clause) || w.mine.At(clause, i+n) > 0 {
+		return false
+	}
+	named, rest := 1, clause[i+n:]
+	for named < len(rest) && !w.isFrame(rest[named:]) {
+		named++
+	}
+	return named <= tailWords
 }
 
 // isComplete reports whether clause[i:] asks to talk, and does not say with whom: "can I talk to".
-func (w *personWords) isComplete(clause []text.Word, i int) bool {
+func (w *words) isComplete(clause []text.Word, i int) bool {
 	n := w.complete.At(clause, i)
 	return n > 1 && i+n >= len(clause)-1 && w.opening(clause, i) == opened
 }
 
 // isVague reports whether words that begin with so many words for anybody mean somebody who answers.
-func (w *personWords) isVague(words []text.Word, vague int) bool {
-	return len(words) == vague || w.afterVague.At(words, vague) > 0
+func (w *words) isVague(all []text.Word, vague int) bool {
+	return len(all) == vague || w.afterVague.At(all, vague) > 0
 }
 
 // wants reports whether the clause wants the person who is named at clause[i]: "give me a human".
-func (w *personWords) wants(clause []text.Word, i int) bool {
+func (w *words) wants(clause []text.Word, i int) bool {
 	live, vague := w.live.At(clause, i), w.vague.At(clause, i)
 	if live == 0 && (vague == 0 || !w.isVague(clause[i:], vague)) {
 		return false
@@ -201,8 +228,11 @@ func (w *personWords) wants(clause []text.Word, i int) bool {
 }
 
 // calls reports whether the person who is named at clause[i] is to get in touch: "can a nurse call me".
-func (w *personWords) calls(clause []text.Word, i int) bool {
-	n := max(w.live.At(clause, i), w.clinician.At(clause, i), w.vague.At(clause, i))
+func (w *words) calls(clause []text.Word, i int) bool {
+	n := max(w.live.At(clause, i), w.expert.At(clause, i), w.vague.At(clause, i))
+	if one := w.one.At(clause, i); n == 0 && one > 0 {
+		n = one + 1 // somebody of another trade
+	}
 	if n == 0 {
 		return false
 	}
@@ -221,7 +251,7 @@ func (w *personWords) calls(clause []text.Word, i int) bool {
 }
 
 // tiresOfBot reports whether the clause, at clause[i], will not talk to a machine.
-func (w *personWords) tiresOfBot(clause []text.Word, i int) bool {
+func (w *words) tiresOfBot(clause []text.Word, i int) bool {
 	n := w.noBot.At(clause, i)
 	if n == 0 {
 		return false
