@@ -19,7 +19,7 @@ func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, f
 	}
 	skills := a.skills(ctx, w)
 	want := offer.Want{
-		Globs: w.assistant.Tools, Rights: w.turn.Rights, Nobody: w.caller().ID == "", Also: a.also(w), Questions: questions(past, q, earlier), Client: w.turn.ClientTools, Without: w.turn.Without, Narrow: w.narrow(), Skills: skills,
+		Globs: w.assistant.Tools, Rights: w.turn.Rights, Nobody: w.caller().ID == "", Visitor: w.turn.Visitor, Also: a.also(w), Questions: questions(past, q, earlier), Client: w.turn.ClientTools, Without: w.turn.Without, Narrow: w.narrow(), Skills: skills,
 		Bytes: a.toolBytes(ctx, w), Window: a.windowBytes(ctx, w, a.fixedBytes(ctx, w, q, past, found, skills, earlier)),
 	}
 	choice, err := a.tools.Choose(ctx, w.out, want)
@@ -63,7 +63,7 @@ func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, f
 		Owner: w.turn.Owner, ID: w.turn.ID, Started: w.turn.Began, Language: q.lang,
 		Tools: choice.Callable(),
 		Host:  own,
-		Flow:  flow, Catalogue: w.catalogue, Audit: a.audit,
+		Flow:  flow, Catalogue: w.catalogue, Audit: a.audit, Visitor: w.turn.Visitor,
 		Approver: approver, Consented: q.approved.consents(), ApprovesOwn: w.approvesOwn, Made: made(earlier), Unsure: w.unsure(), Grants: a.grants(w),
 		Person: person, Caller: w.caller(),
 		Limits: toolhandler.Limits{Calls: calls, Time: a.cfg.Limits.ToolTime},

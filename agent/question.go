@@ -107,11 +107,11 @@ func textID(kind, text string) string {
 }
 
 // mayNeed reports whether the person's groups could allow a tool of the server. The host's own servers
-// are everybody's.
+// are everybody's, but for visitors: what they type names no prompt and no resource of any server.
 func (t *Turn) mayNeed(server string) bool {
-	return t.Rights == nil || server == schemas.MemoryServer || server == schemas.ToolServer || slices.ContainsFunc(t.Rights.Groups, func(g schemas.Group) bool {
+	return !t.Visitor && (t.Rights == nil || server == schemas.MemoryServer || server == schemas.ToolServer || slices.ContainsFunc(t.Rights.Groups, func(g schemas.Group) bool {
 		return len(g.Tools) == 0 || offer.Globs(g.Tools).MayNeed(server)
-	})
+	}))
 }
 
 // readMentions reads the resources that the question names. One that cannot be read is reported

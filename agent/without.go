@@ -9,6 +9,7 @@ import (
 
 	"molar/internal/text"
 	"molar/schemas"
+	"molar/toolhandler"
 )
 
 // maxWithout bounds the list of [ServerTools.Without].
@@ -63,13 +64,14 @@ func (a *Agent) checkLeftOut(t *Turn, glob string, names []string, listed map[st
 	return fmt.Errorf("%w: no tool is called %q; %s", ErrWithout, glob, advice)
 }
 
-// searches returns the assistant's search list without the tools that the turn leaves out.
+// searches returns the assistant's search list without the tools that the turn leaves out, and for a visitor
+// without those that may write.
 func (a *Agent) searches(w *task) []string {
-	if len(w.turn.Without) == 0 {
+	if len(w.turn.Without) == 0 && !w.turn.Visitor {
 		return w.assistant.Search
 	}
 	return slices.DeleteFunc(slices.Clone(w.assistant.Search), func(name string) bool {
 		tool, there := a.search.tool(name)
-		return there && schemas.MatchGlobs(w.turn.Without, tool.Name)
+		return there && (schemas.MatchGlobs(w.turn.Without, tool.Name) || w.turn.Visitor && toolhandler.ForVisitors(tool) != "")
 	})
 }

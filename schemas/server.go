@@ -78,6 +78,9 @@ type ServerStatus struct {
 	Proposal    *Proposal `json:"proposal,omitempty"`
 	// Alike names its tools that can be mistaken for those of another server.
 	Alike []string `json:"alike,omitempty"`
+	// Visitors says of each tool that the public assistant uses and its visitors are not offered, why, and
+	// what to do if they may.
+	Visitors []string `json:"visitors,omitempty"`
 	// Changes are their changes.
 	Changes []ToolChange `json:"changes,omitempty"`
 	// Protocol is the MCP revision agreed on, such as "2025-11-25".

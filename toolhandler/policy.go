@@ -62,6 +62,9 @@ func (r Reason) String() string {
 	var all []string
 	switch r.Rule {
 	case RuleDeny:
+		if r.Class != "" {
+			return onlyRead + r.Class
+		}
 		return "the config forbids it"
 	case RuleConfirm:
 		return "its policy is confirm"
@@ -105,6 +108,9 @@ func (t *Turn) review(tool schemas.Tool, args json.RawMessage) (r Reason, carrie
 	}
 	a := t.actionOf(tool, args)
 	a.class, a.why = classify(tool, func() *argSchema { return t.h.inputs.schemaOf(tool) }, a.leaves)
+	if t.cfg.Visitor && a.class != Reads {
+		return Reason{Rule: RuleDeny, Class: a.why}, 0, false
+	}
 	a.values = t.flow.cargoOf(a)
 	for _, from := range t.flow.crossing(a) {
 		switch allow, ruled := t.flow.rule(from, tool.Server); {

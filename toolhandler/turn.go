@@ -57,6 +57,9 @@ type TurnConfig struct {
 	Unsure []schemas.ToolCall
 	// Audit is called with each decision about a call; nil only logs them.
 	Audit func(ctx context.Context, r Ruling)
+	// Visitor is set for a turn of somebody on a public page: what [ForVisitors] says of the tools counts
+	// for each call too, whose arguments its schema may not declare.
+	Visitor bool
 	// Approver is nil if there is no person to ask.
 	Approver Approver
 	// Grants are the standing approvals; nil means none.

@@ -6,11 +6,13 @@ import (
 	"html"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
 	"molar/internal/httpguard"
+	"molar/schemas"
 	"molar/web"
 )
 
@@ -25,21 +27,24 @@ type deskAPI struct {
 	refused string // the path whose requests fail
 	// approvals are the calls of others that wait for the reader.
 	approvals string
-	marks     map[string]string
-	notes     map[string]string
-	spent     bool     // no budget is left for runs of tests
-	own       bool     // the turn of the journeys is the reader's own
-	made      string   // what was made of the turn of the journeys, as JSON
-	sent      []string // the changing requests, each with its body
-	asked     []string // the queries of the list
-	erased    bool
-	ended     map[string]bool // the sessions that were ended
+	// thread is the conversation of a person who asked for the desk, and closed is set at its end.
+	thread []schemas.DeskMessage
+	closed bool
+	marks  map[string]string
+	notes  map[string]string
+	spent  bool     // no budget is left for runs of tests
+	own    bool     // the turn of the journeys is the reader's own
+	made   string   // what was made of the turn of the journeys, as JSON
+	sent   []string // the changing requests, each with its body
+	asked  []string // the queries of the list
+	erased bool
+	ended  map[string]bool // the sessions that were ended
 }
 
 const reviewer = `{"object":"me","id":"oidc:https://login.example#7","name":"Lan","person":true,"session":true,"scopes":["chat","review"],"groups":["support"],"approver":false}`
 
 func newDeskAPI() *deskAPI {
-	return &deskAPI{me: reviewer, wires: true, tests: true, folder: true, approvals: `{"object":"list","data":[]}`, marks: map[string]string{}, notes: map[string]string{}, ended: map[string]bool{}}
+	return &deskAPI{me: reviewer, wires: true, tests: true, folder: true, approvals: `{"object":"list","data":[]}`, thread: asksForTheDesk(), marks: map[string]string{}, notes: map[string]string{}, ended: map[string]bool{}}
 }
 
 // serve serves the pages of cfg with this API.
@@ -87,24 +92,27 @@ func (d *deskAPI) before(rest http.Handler) http.Handler {
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { d.chatPage(rest, w, r) })
 	mux.Handle("/", rest)
 	for pattern, answer := range map[string]func(*http.Request) (int, string){
-		"GET /v1/me":                       func(*http.Request) (int, string) { return http.StatusOK, d.me },
-		"GET /login":                       func(*http.Request) (int, string) { return http.StatusOK, `{}` },
-		"POST /logout":                     func(r *http.Request) (int, string) { d.record(r); return http.StatusOK, `{}` },
-		"GET /v1/turns":                    d.turns,
-		"GET /v1/turns/gaps":               func(*http.Request) (int, string) { return http.StatusOK, gapsJSON },
-		"GET /v1/turns/{id}":               d.turn,
-		"GET /v1/feedback":                 d.feedback,
-		"POST /v1/turns/{id}/feedback":     d.mark,
-		"POST /v1/turns/{id}/test":         d.test,
-		"POST /v1/turns/{id}/test/run":     d.runTest,
-		"POST /v1/turns/{id}/correction":   d.correct,
-		"GET /v1/account":                  d.account,
-		"GET /v1/account/sessions":         d.sessions,
-		"DELETE /v1/account/sessions/{id}": d.endSession,
-		"POST /v1/account/erase":           d.erase,
-		"GET /v1/account/export":           func(*http.Request) (int, string) { return http.StatusOK, `{"kind":"person"}` },
-		"GET /v1/approvals":                func(*http.Request) (int, string) { return http.StatusOK, d.approvals },
-		"GET /v1/usage":                    func(*http.Request) (int, string) { return http.StatusOK, usageJSON },
+		"GET /v1/me":                           func(*http.Request) (int, string) { return http.StatusOK, d.me },
+		"GET /login":                           func(*http.Request) (int, string) { return http.StatusOK, `{}` },
+		"POST /logout":                         func(r *http.Request) (int, string) { d.record(r); return http.StatusOK, `{}` },
+		"GET /v1/turns":                        d.turns,
+		"GET /v1/turns/gaps":                   func(*http.Request) (int, string) { return http.StatusOK, gapsJSON },
+		"GET /v1/turns/{id}":                   d.turn,
+		"GET /v1/feedback":                     d.feedback,
+		"POST /v1/turns/{id}/feedback":         d.mark,
+		"POST /v1/turns/{id}/test":             d.test,
+		"POST /v1/turns/{id}/test/run":         d.runTest,
+		"POST /v1/turns/{id}/correction":       d.correct,
+		"GET /v1/account":                      d.account,
+		"GET /v1/account/sessions":             d.sessions,
+		"DELETE /v1/account/sessions/{id}":     d.endSession,
+		"POST /v1/account/erase":               d.erase,
+		"GET /v1/account/export":               func(*http.Request) (int, string) { return http.StatusOK, `{"kind":"person"}` },
+		"GET /v1/handovers":                    d.handovers,
+		"GET /v1/conversations/{id}/messages":  d.messages,
+		"POST /v1/conversations/{id}/messages": d.say,
+		"GET /v1/approvals":                    func(*http.Request) (int, string) { return http.StatusOK, d.approvals },
+		"GET /v1/usage":                        func(*http.Request) (int, string) { return http.StatusOK, usageJSON },
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			d.mu.Lock()
@@ -244,6 +252,61 @@ func (d *deskAPI) correct(r *http.Request) (int, string) {
 	answer, _ := json.Marshal(body["answer"]) //nolint:errchkjson // it was JSON
 	d.made = strings.TrimPrefix(d.made+`,{"turn":"t-payroll","kind":"correction","path":"knowledge/corrections/reset-the-password.md","made_at":"2026-05-04T05:02:01Z","answer":`+string(answer)+`}`, ",")
 	return http.StatusOK, `{"file":"knowledge/corrections/reset-the-password.md","text":"# How"}`
+}
+
+func asksForTheDesk() (thread []schemas.DeskMessage) {
+	for i, m := range []schemas.DeskMessage{
+		{By: schemas.ByVisitor, Text: "Chi phí cấy ghép một răng hàm khoảng bao nhiêu?"},
+		{By: schemas.ByAssistant, Text: "Tôi không tìm thấy thông tin về việc này. Bạn có thể gặp nhân viên, hoặc xem https://clinic.example/a/very/long/address/without/any/space/in/it/so/that/it/must/be/broken"},
+		{By: schemas.ByVisitor, Text: "cho tôi gặp nhân viên\nTôi rảnh sau 17 giờ."},
+	} {
+		m.Seq, m.At = int64(2*i+1), created
+		thread = append(thread, m)
+	}
+	return thread
+}
+
+// handover returns a hand-over as the list has it.
+func (d *deskAPI) handover(id string, more string) string {
+	state := "delivered"
+	switch {
+	case d.closed:
+		state = "closed"
+	case len(d.thread) > 3:
+		state = "answered"
+	}
+	return fmt.Sprintf(`{"id":"handover_%s","conversation_id":"visit_%[1]s","assistant":"dental","language":"vi","reason":"words","state":"%s",%s"created_at":"2026-05-04T03:02:01Z","changed_at":"2026-05-04T03:02:01Z"}`, id, state, more)
+}
+
+func (d *deskAPI) handovers(r *http.Request) (int, string) {
+	rows := []string{`{"id":"handover_b","conversation_id":"visit_b","assistant":"dental","language":"en","reason":"button","state":"delivered","callback":true,"created_at":"2026-05-04T04:02:01Z","changed_at":"2026-05-04T03:02:01Z"}`}
+	if !d.closed || r.URL.Query().Get("state") == "all" {
+		rows = append(rows, d.handover("a", ""))
+	}
+	return http.StatusOK, `{"object":"list","data":[` + strings.Join(rows, ",") + `]}`
+}
+
+func (d *deskAPI) messages(r *http.Request) (int, string) {
+	fresh := []schemas.DeskMessage{}
+	for _, m := range d.thread {
+		if after, _ := strconv.ParseInt(r.URL.Query().Get("after"), 10, 64); m.Seq > after {
+			fresh = append(fresh, m)
+		}
+	}
+	data, _ := json.Marshal(fresh) //nolint:errchkjson // texts
+	return http.StatusOK, `{"object":"list","data":` + string(data) + `,"handover":` + d.handover("a", `"contact":{"name":"Lê Thị Mai","phone":"0900 000 001"},`) + `}`
+}
+
+func (d *deskAPI) say(r *http.Request) (int, string) {
+	body := d.record(r)
+	if d.closed {
+		return http.StatusConflict, `{"error":{"code":"handover_closed","message":"the hand-over is closed"}}`
+	}
+	if text, ok := body["text"].(string); ok {
+		d.thread = append(d.thread, schemas.DeskMessage{Seq: d.thread[len(d.thread)-1].Seq + 2, By: schemas.ByDesk, Text: text, At: created})
+	}
+	d.closed, _ = body["close"].(bool)
+	return http.StatusOK, `{"object":"desk.message"}`
 }
 
 func (d *deskAPI) account(*http.Request) (int, string) {

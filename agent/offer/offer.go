@@ -139,6 +139,8 @@ type Want struct {
 	Rights *schemas.Rights
 	// Nobody is set if no person asks, so that no tool is called as one.
 	Nobody bool
+	// Visitor is set for somebody on a public page, who gets what [toolhandler.ForVisitors] allows.
+	Visitor bool
 	// Without are globs of offered names that are left out.
 	Without []string
 	// Also are tools, by their offered names, that are offered whatever the globs are.
@@ -248,6 +250,8 @@ func (want *Want) callable(all []schemas.Tool, withheld func(name, reason string
 			reason = tool.Withheld
 		case tool.Rules.Policy == schemas.PolicyDeny:
 			reason = "its policy is deny"
+		case want.Visitor && toolhandler.ForVisitors(tool) != "":
+			reason = toolhandler.ForVisitors(tool)
 		case schemas.MatchGlobs(want.Without, tool.Name):
 			reason = "left out for this question, as the person asked"
 		case want.Narrow != nil:

@@ -54,7 +54,7 @@ error, with the secrets of the config masked, and all that was kept of what the 
 				words = func(s schemas.ServerStatus) []string { return s.Stderr }
 			}
 			return a.withServers(cmd.Context(), toolsFlags{trace: trace, tells: true}, func(_ context.Context, h *host.Host) error {
-				return a.listServers(h.MCP.Status(), format, words)
+				return a.listServers(h.Status(), format, words)
 			})
 		},
 	}
@@ -108,6 +108,9 @@ func (a *app) listServers(status []schemas.ServerStatus, format string, words fu
 		}
 		for _, alike := range s.Alike {
 			a.Say("  beware: %s", terminal.Clean(alike))
+		}
+		for _, line := range s.Visitors {
+			a.Say("  not for visitors of public: %s", terminal.Clean(line))
 		}
 		if s.Unconfirmed {
 			a.Say("%s", terminal.Clean(a.hint("  nobody has confirmed what its tools do: molar servers approve "+s.Name)))

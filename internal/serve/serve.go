@@ -221,8 +221,11 @@ func (p *port) announce(ctx context.Context, addr net.Addr) {
 	defer cancel()
 	_ = p.MCP.Wait(wait, nil) // servers still starting are printed as such
 	p.cli.Say("assistants: %s (default %s)", strings.Join(p.Config.Assistants.Names(), ", "), p.Config.Default)
-	for _, s := range p.MCP.Status() {
+	for _, s := range p.Status() {
 		p.cli.Say("server: %s", host.ServerLine(s))
+		for _, line := range s.Visitors {
+			p.Log.Warn("a tool is not offered to the visitors of public", "server", s.Name, "tool", line)
+		}
 	}
 	if !p.access.Ring().On() { // otherwise its link was printed
 		p.cli.Say("chat page: %s", p.Config.Address(addr.String()))

@@ -54,7 +54,7 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 		Conversations: host.Conversations{Client: p.Memory, Traces: traces},
 		Files:         host.Conversations{Client: p.Memory},
 		Tools:         host.Catalogue{Manager: p.MCP},
-		Servers:       p.MCP,
+		Servers:       p.Host,
 		Traces:        traces,
 		Grants:        p.DB,
 		Audit:         p.DB,
@@ -95,7 +95,8 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 	if p.Handovers != nil {
 		cfg.Handovers = p.Handovers
 	}
-	return cfg, nil
+	cfg.Public, err = p.visitors()
+	return cfg, err
 }
 
 // scrapes reports whether a request is for metrics, with a key that will be checked: a scraper

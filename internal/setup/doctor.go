@@ -68,6 +68,7 @@ func Examine(ctx context.Context, options ExamineOptions) []Finding {
 	}
 	findings = append(findings, permissions(cfg)...)
 	findings = append(findings, desk(cfg)...)
+	findings = append(findings, public(cfg)...)
 	running, err := serve.Find(options.CLI, "")
 	var status []schemas.ServerStatus
 	if err == nil {
@@ -103,7 +104,7 @@ func Examine(ctx context.Context, options ExamineOptions) []Finding {
 		wait, cancel := context.WithTimeout(ctx, options.Attach)
 		defer cancel()
 		_ = h.MCP.Wait(wait, nil) // servers that are not ready by then get a finding
-		status = h.MCP.Status()
+		status = h.Status()
 	}
 	if len(cfg.Knowledge) > 0 {
 		var folders []schemas.KnowledgeStatus
@@ -226,6 +227,18 @@ func desk(cfg *config.Config) (findings []Finding) {
 		check("review.tests", "the tests of reviewers", cfg.Review.Tests)
 	}
 	return findings
+}
+
+// public tells who answers everybody, and checks what the config only names.
+func public(cfg *config.Config) []Finding {
+	p := cfg.Public
+	if !p.On() {
+		return nil
+	}
+	if _, _, err := p.ReadMark(); err != nil {
+		return []Finding{{Fail, "public", err.Error(), "name a picture that can be read, or remove public.mark"}}
+	}
+	return []Finding{{Level: OK, Part: "public", Text: fmt.Sprintf("%s answers visitors of %s; what they wrote is erased after %s", p.Assistant, strings.Join(p.Origins, ", "), p.Keep)}}
 }
 
 // writable writes a file into a folder, or into the one in which the folder would be made, and deletes it.
@@ -413,6 +426,9 @@ func servers(c *cli.CLI, cfg *config.Config, status []schemas.ServerStatus) []Fi
 			}
 		}
 		findings = append(findings, f)
+		for _, line := range s.Visitors {
+			findings = append(findings, Finding{Level: Warn, Part: "public", Text: s.Name + ": not for visitors: " + line})
+		}
 	}
 	// A running molar with other settings does not know every server of these.
 	for _, name := range cfg.MCPServers.Names() {

@@ -48,6 +48,39 @@ func TestErase_LeavesNoTextInTheFiles(t *testing.T) {
 	}
 }
 
+// Of a visitor whose conversation rests no text stays in the files either.
+func TestDeleteVisitors_LeavesNoTextInTheFiles(t *testing.T) {
+	const secret = "penicillin allergy of the visitor"
+	ctx, start := t.Context(), time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	path := filepath.Join(t.TempDir(), "memory.db")
+	db := openConfig(t, store.Config{Path: path, Now: func() time.Time { return start }})
+	owner := schemas.VisitorOwner("token")
+	id := schemas.VisitorConversation(owner)
+	begun, err := db.BeginTurn(ctx, store.TurnRequest{Owner: owner, ConversationID: id, TTL: time.Minute})
+	if err == nil {
+		_, err = db.SaveTurn(ctx, store.Turn{Lease: begun.Lease, TurnID: "t", User: secret, Answer: secret})
+	}
+	if err == nil {
+		err = db.PutFile(ctx, begun.Lease, "t", schemas.File{Name: "f.txt", Media: "text/plain", Size: int64(len(secret))}, schemas.FileChunk{Data: []byte(secret), Last: true}, 100)
+	}
+	if err == nil {
+		err = db.PutHandover(ctx, schemas.Handover{ID: "h", Owner: owner, ConversationID: id, Contact: map[string]string{"name": secret}, State: schemas.HandoverFailed, CreatedAt: start},
+			schemas.WebhookEvent{ID: "msg_h", Hook: "handover", Owner: owner, Body: []byte(`"` + secret + `"`), Created: start, Next: start})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !inFiles(t, path, secret) {
+		t.Fatal("the files do not hold what was told")
+	}
+	if n, err := db.DeleteVisitors(ctx, start.Add(time.Hour)); err != nil || n != 1 {
+		t.Fatal(n, err)
+	}
+	if inFiles(t, path, secret) {
+		t.Error("the files still hold the text")
+	}
+}
+
 // tell writes the secret everywhere where a conversation can hold it.
 func tell(t *testing.T, db *store.DB, id, secret string) {
 	t.Helper()

@@ -240,13 +240,13 @@ func testDeleteVisitors(t *testing.T, path string) {
 	}
 	defer base.Close()
 	visitors := map[string]string{}
-	for _, name := range []string{"old", "waiting", "running", "back"} {
+	for _, name := range []string{"old", "waiting", "running", "back", "refused", "begun"} {
 		visitors[name] = schemas.VisitorOwner(name)
 		fillPerson(t, db, visitors[name]+"#"+name)
 		visitors[name] += "#" + name
 	}
 	fillPerson(t, db, "oidc:person#ann")
-	for name, state := range map[string]schemas.HandoverState{"old": schemas.HandoverClosed, "running": schemas.HandoverFailed, "back": schemas.HandoverClosed} {
+	for name, state := range map[string]schemas.HandoverState{"old": schemas.HandoverClosed, "running": schemas.HandoverFailed, "back": schemas.HandoverClosed, "refused": schemas.HandoverClosed, "begun": schemas.HandoverClosed} {
 		if ok, err := db.MoveHandover(ctx, "handover of "+name, nil, state, f.clock()); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
@@ -263,11 +263,19 @@ func testDeleteVisitors(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, err := range []error{ // turns that the conversation does not have: one was refused, one has just begun
+		db.PutTraces(ctx, []store.Trace{{TurnID: "t of refused", Owner: visitors["refused"], ConversationID: "c", Started: f.clock(), Body: []byte(`{}`)}}),
+		db.Journal("r").Begin(ctx, schemas.JournalTurn{ID: "t of begun", Owner: visitors["begun"], ConversationID: "c", State: []byte(`{}`), Since: f.clock()}),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	if n, err := db.DeleteOlder(ctx, f.clock()); err != nil || n == 0 { // only what is ann's
 		t.Errorf("%d conversations of people, %v", n, err)
 	}
 	before := map[string][]string{}
-	for _, name := range []string{"waiting", "running", "back", "ann"} {
+	for _, name := range []string{"waiting", "running", "back", "refused", "begun", "ann"} {
 		before[name] = storetest.Holding(t, base.Read, name)
 		if len(before[name]) < 2 {
 			t.Errorf("%s is in %v only", name, before[name])
@@ -301,7 +309,7 @@ func testDeleteVisitors(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	f.pass(25 * time.Hour)
-	if n, err := db.DeleteVisitors(ctx, f.clock().Add(-24*time.Hour)); err != nil || n != 3 {
+	if n, err := db.DeleteVisitors(ctx, f.clock().Add(-24*time.Hour)); err != nil || n != 5 {
 		t.Errorf("%d deleted, %v", n, err)
 	}
 	if err := db.PutHandover(ctx, schemas.Handover{ID: "h", Owner: visitors["waiting"], ConversationID: "c", State: schemas.HandoverSending, CreatedAt: f.clock().Add(-time.Minute)}); !errors.Is(err, store.ErrConflict) {

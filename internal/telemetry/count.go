@@ -65,6 +65,13 @@ func (t *Telemetry) CountWebhook(outcome string) {
 	}
 }
 
+// CountRefusedVisitor counts a question of a visitor that a limit refused.
+func (t *Telemetry) CountRefusedVisitor(limit string) {
+	if t != nil && t.metrics != nil {
+		t.metrics.refusedVisitors.WithLabelValues(limit).Inc()
+	}
+}
+
 // CountReconnect counts a configured server's reconnection.
 func (t *Telemetry) CountReconnect(server string) {
 	if t != nil && t.metrics != nil {

@@ -18,13 +18,13 @@ type metrics struct {
 	models *labels // names of models
 	tools  *labels // server and name of tools
 
-	turns, unsaved, modelCalls, tokens, tokenParts, toolCalls *prometheus.CounterVec
-	cost                                                      *prometheus.CounterVec
-	verdicts, truncations, reconnects, asked, webhooks        *prometheus.CounterVec
-	turnTime, stepTime, modelTime, firstTime                  *prometheus.HistogramVec
-	toolTime, requestTime                                     *prometheus.HistogramVec
-	openStreams                                               prometheus.Gauge
-	budgets                                                   *prometheus.GaugeVec
+	turns, unsaved, modelCalls, tokens, tokenParts, toolCalls           *prometheus.CounterVec
+	cost                                                                *prometheus.CounterVec
+	verdicts, truncations, reconnects, asked, webhooks, refusedVisitors *prometheus.CounterVec
+	turnTime, stepTime, modelTime, firstTime                            *prometheus.HistogramVec
+	toolTime, requestTime                                               *prometheus.HistogramVec
+	openStreams                                                         prometheus.Gauge
+	budgets                                                             *prometheus.GaugeVec
 }
 
 func newMetrics(cfg Config) *metrics {
@@ -53,6 +53,7 @@ func newMetrics(cfg Config) *metrics {
 	m.truncations = m.counter("molar_truncations_total", "Answers and tool results that were cut.", "what")
 	m.reconnects = m.counter("molar_server_reconnects_total", "MCP servers that were attached again after a loss.", "server")
 	m.webhooks = m.counter("molar_webhook_events_total", "Events about approvals for the webhook, by outcome: delivered or failed.", "outcome")
+	m.refusedVisitors = m.counter("molar_visitors_refused_total", "Questions of visitors that were refused, by limit: visitor, address, all or budget.", "limit")
 	m.asked = m.counter("molar_http_requests_total", "HTTP requests by route and status.", "method", "route", "status")
 	m.requestTime = m.histogram("molar_http_request_duration_seconds", "Time of an HTTP request to the end of its answer.", long, "route")
 	m.openStreams = m.gauge("molar_open_streams", "Chat requests that are being answered.")

@@ -86,6 +86,7 @@ molar_truncations_total{what="answer"} 1
 molar_turn_duration_seconds_count{assistant="dental"} 1
 molar_turns_total{assistant="dental",outcome="done"} 1
 molar_turns_unsaved_total{assistant="dental"} 1
+molar_visitors_refused_total{limit="visitor"} 1
 molar_webhook_events_total{outcome="delivered"} 1
 `
 	if diff := cmp.Diff(want, scrape(t, tel)); diff != "" {
@@ -102,6 +103,7 @@ func countOne(ctx context.Context, tel *telemetry.Telemetry) {
 	tel.CountReconnect("family")
 	tel.BudgetUsed("all", 0.5)
 	tel.CountWebhook("delivered")
+	tel.CountRefusedVisitor("visitor")
 	tel.CountCall(telemetry.Call{ID: "1", Server: "family", Tool: "search", Status: "ok", DurationMS: 1})
 	_, span := tel.StartModelCall(ctx, telemetry.ModelCall{Provider: "ollama", Assistant: "dental", Model: "qwen", Pass: "tool"})
 	span.FirstOutput()

@@ -7,6 +7,6 @@
 // models or settings, and its texts are its own, in Vietnamese and English.
 //
 // A file of static may hold the mark [[settings]]: within a script as a string literal, which is
-// replaced by an object, and within a page as the value of an attribute, which is replaced by the same
-// object as JSON. The page may hold [[lang]] and [[title]] too.
+// replaced by an object with what the button needs, and within a page as the value of an attribute, which
+// is replaced by the settings of the frame as JSON. The page may hold [[lang]] and [[title]] too.
 package public

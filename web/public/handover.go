@@ -81,7 +81,7 @@ func told(h schemas.Handover, desk *handoverObject, lang string) string {
 		}
 		return words{"Yêu cầu của bạn đã đến hộp thư của nhân viên; chưa có ai trả lời.", "Your request is in the inbox of the staff; nobody has answered yet."}.in(lang)
 	case schemas.HandoverFailed:
-		return words{"Không liên lạc được với nhân viên: chưa có ai thấy yêu cầu của bạn. Trợ lý lại trả lời bạn.", "The staff could not be reached: nobody has seen your request. The assistant answers you again."}.in(lang)
+		return words{"Không chuyển được tin của bạn đến nhân viên: chưa có ai thấy tin đó. Trợ lý lại trả lời bạn.", "Your message could not be delivered to the staff: nobody has seen it. The assistant answers you again."}.in(lang)
 	case schemas.HandoverAnswered:
 		return words{"Nhân viên đang trả lời bạn tại đây.", "The staff answer you here."}.in(lang)
 	}

@@ -61,7 +61,12 @@ func (s *Surface) load(from fs.FS) (map[string]asset, error) {
 	if len(s.Mark) > 0 {
 		files["/embed/mark"] = newAsset(s.MarkType, s.Mark)
 	}
-	settings, err := json.Marshal(s.settings(colours))
+	known := s.settings(colours)
+	whole, err := json.Marshal(known)
+	if err != nil {
+		return nil, err
+	}
+	button, err := json.Marshal(known.buttonSettings)
 	if err != nil {
 		return nil, err
 	}
@@ -79,9 +84,9 @@ func (s *Surface) load(from fs.FS) (map[string]asset, error) {
 			return nil, fmt.Errorf("read its files: %w", err)
 		}
 		if path.Ext(entry.Name()) == ".html" {
-			content = bytes.ReplaceAll(content, []byte(settingsMark), []byte(html.EscapeString(string(settings))))
+			content = bytes.ReplaceAll(content, []byte(settingsMark), []byte(html.EscapeString(string(whole))))
 		} else {
-			content = bytes.ReplaceAll(content, []byte(`"`+settingsMark+`"`), settings)
+			content = bytes.ReplaceAll(content, []byte(`"`+settingsMark+`"`), button)
 		}
 		switch entry.Name() {
 		case "embed.js":
@@ -101,13 +106,18 @@ func (s *Surface) load(from fs.FS) (map[string]asset, error) {
 
 const settingsMark = "[[settings]]"
 
-// A settings is what the scripts of site and frame know of the config.
-type settings struct {
+// A buttonSettings is what the script on a site knows of the config.
+type buttonSettings struct {
 	// Titles are pairs of a language and a title, that of the operator's first language first.
 	Titles [][2]string `json:"titles"`
 	// Colour is that of what can be pressed, On of the text on it; both are as #rrggbb.
 	Colour string `json:"colour"`
 	On     string `json:"on"`
+}
+
+// A settings is what the frame knows of the config.
+type settings struct {
+	buttonSettings
 	// Mark is set if /embed/mark is an image.
 	Mark bool `json:"mark"`
 	// Notices are the notices as pairs like the titles; Privacy is an address or empty.
@@ -126,7 +136,8 @@ type settings struct {
 
 func (s *Surface) settings(c colours) settings {
 	all := settings{
-		Colour: c.brand.hex(), On: textOn(c.brand).hex(), Mark: len(s.Mark) > 0, Privacy: s.Privacy, MaxText: MaxText,
+		buttonSettings: buttonSettings{Colour: c.brand.hex(), On: textOn(c.brand).hex()},
+		Mark:           len(s.Mark) > 0, Privacy: s.Privacy, MaxText: MaxText,
 		Marks: s.Marks != nil, Desk: s.Desk.Handovers != nil, KeepHours: s.Keep.Hours(),
 	}
 	for _, lang := range []string{"vi", "en"} {

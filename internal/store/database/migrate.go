@@ -46,50 +46,46 @@ func migrationsOf(dialect string) ([]migration, error) {
 // after returns the migrations that a schema of that number lacks.
 func after(all []migration, number int) []migration { return all[min(number, len(all)):] }
 
-// migrate brings the schema of a SQLite file up to date, and returns its number before and after.
-// Each step is one transaction that ends by writing its number as user_version; a second process
-// that starts at the same time waits for the lock and then finds the step done.
+// migrate brings the schema of a SQLite file up to date, and returns its number before and after. That is one
+// transaction, which writes each page once and ends by writing the number as user_version; a second process that
+// starts at the same time waits for the lock and then finds it done.
 func migrate(ctx context.Context, db *sql.DB, path string, asIs bool) (s Schema, err error) {
 	all, err := migrationsOf("sqlite")
 	if err != nil {
 		return s, err
 	}
-	for first := true; ; first = false {
-		number, done, err := migrateStep(ctx, db, path, all, asIs)
-		if first {
-			s.Before = number
-		}
-		if s.Number = number; err != nil || done {
-			return s, err
-		}
-	}
-}
-
-func migrateStep(ctx context.Context, db *sql.DB, path string, all []migration, asIs bool) (number int, done bool, err error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
-		return 0, false, err
+		return s, err
 	}
 	defer tx.Rollback() //nolint:errcheck // a no-op after the commit
-	number, err = checkVersion(ctx, tx, path, len(all))
-	missing := after(all, number)
+	s.Before, err = checkVersion(ctx, tx, path, len(all))
+	s.Number = s.Before
+	missing := after(all, s.Before)
 	if err != nil || len(missing) == 0 {
-		return number, true, err
+		return s, err
 	}
-	next := missing[0]
 	if asIs {
-		return number, false, errOlder
+		return s, errOlder
 	}
-	script, err := migrations.ReadFile(next.name)
-	if err != nil {
-		return number, false, err
+	for _, next := range missing {
+		script, err := migrations.ReadFile(next.name)
+		if err == nil {
+			_, err = tx.ExecContext(ctx, string(script))
+		}
+		if err != nil {
+			return s, fmt.Errorf("migration %s: %w", next.name, err)
+		}
 	}
 	// PRAGMA takes no parameters; both numbers are ours.
-	mark := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, next.number)
-	if _, err := tx.ExecContext(ctx, string(script)+mark); err != nil {
-		return number, false, fmt.Errorf("migration %s: %w", next.name, err)
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, len(all))); err != nil {
+		return s, err
 	}
-	return number, false, tx.Commit()
+	if err := tx.Commit(); err != nil {
+		return s, err
+	}
+	s.Number = len(all)
+	return s, nil
 }
 
 // errOlder refuses an old schema that must not be migrated.

@@ -15,6 +15,7 @@ const sentences = [
   ["the assistant's tools do not include it", "nó không thuộc các công cụ của trợ lý"],
   ["its policy is deny", "chính sách cấm dùng nó"],
   ["it was sent before the host stopped, and no result came: it may have been done already", "nó đã được gửi trước khi máy chủ dừng và chưa có kết quả, nên có thể đã được thực hiện"],
+  ["visitors may only read: ", "khách chỉ được đọc: "],
   ["its policy is confirm", "chính sách yêu cầu hỏi trước"],
   ["it announces itself as destructive", "nó tự khai là có thể phá hủy dữ liệu"],
   ["text of (.+?) was read before, and the tool may change something", "đã đọc văn bản của $1, và công cụ có thể thay đổi dữ liệu"],

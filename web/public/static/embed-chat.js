@@ -621,7 +621,8 @@ async function open() {
   $("person").hidden = !settings.desk;
   if (safe(settings.privacy)) Object.assign($("privacy"), { href: settings.privacy, hidden: false });
   start(false);
-  focusFirst();
+  if (document.readyState === "complete") focusFirst();
+  else addEventListener("load", () => focusFirst(), { once: true }); // only then does the fragment of the address leave the focus alone
   performance.mark("usable");
   if (settings.mark) Object.assign($("mark"), { src: "/embed/mark", hidden: false });
   let stored;

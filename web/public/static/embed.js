@@ -84,7 +84,7 @@ iframe { display: block; width: 100%; height: 100%; border: 0; }
     if (!frame) {
       const scheme = getComputedStyle(page).colorScheme; // the frame is light or dark as the page is
       const theme = /light/.test(scheme) === /dark/.test(scheme) && scheme !== "normal" ? "" : /dark/.test(scheme) ? "#dark" : "#light";
-      frame = el("iframe", { title, allow: "clipboard-write", src: new URL(`/embed?lang=${spoken}${theme}`, origin) });
+      frame = el("iframe", { title, src: new URL(`/embed?lang=${spoken}${theme}`, origin) });
       panel.append(frame);
     } else tell("open");
     show();

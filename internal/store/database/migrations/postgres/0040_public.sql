@@ -24,8 +24,6 @@ CREATE TABLE handovers (
 );
 
 CREATE UNIQUE INDEX handovers_open ON handovers (conversation_id, owner) WHERE state <> 'closed';
-CREATE INDEX handovers_owner ON handovers (owner);
-CREATE INDEX handovers_age ON handovers (created_at, id);
 
 -- Which webhook an event is for.
 ALTER TABLE webhook_events ADD COLUMN hook TEXT NOT NULL DEFAULT 'approvals';

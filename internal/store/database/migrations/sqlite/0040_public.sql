@@ -5,7 +5,7 @@ CREATE TABLE visit_counts (
   began_at INTEGER NOT NULL,
   per      INTEGER NOT NULL, -- how long that time is, in milliseconds
   count    INTEGER NOT NULL
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 -- Requests of visitors to reach somebody at the desk. Of a conversation at most one is open.
 CREATE TABLE handovers (
@@ -21,11 +21,9 @@ CREATE TABLE handovers (
   event           TEXT    NOT NULL, -- id of the webhook's event that carries the request
   created_at      INTEGER NOT NULL,
   changed_at      INTEGER NOT NULL
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 CREATE UNIQUE INDEX handovers_open ON handovers (conversation_id, owner) WHERE state <> 'closed';
-CREATE INDEX handovers_owner ON handovers (owner);
-CREATE INDEX handovers_age ON handovers (created_at, id);
 
 -- Which webhook an event is for.
 ALTER TABLE webhook_events ADD COLUMN hook TEXT NOT NULL DEFAULT 'approvals';
