@@ -77,6 +77,24 @@ func HandoverStates() []HandoverState {
 	return []HandoverState{HandoverSending, HandoverDelivered, HandoverFailed, HandoverAnswered}
 }
 
+// A HandoverStatus is what a person is told about reaching somebody. All that it says is true now.
+type HandoverStatus struct {
+	// On is set if somebody can be reached at all, Open if somebody is at the desk now; else Next is when
+	// the desk opens.
+	On   bool      `json:"on"`
+	Open bool      `json:"open"`
+	Next time.Time `json:"next,omitzero"`
+	// Ask names the fields of the form.
+	Ask []string `json:"ask,omitempty"`
+	// State is that of the newest hand-over of the conversation, "" without one, and Callback its own.
+	State    HandoverState `json:"state"`
+	Callback bool          `json:"callback,omitempty"`
+	// Text says it in the person's language; "" without a hand-over. Fallback is what the operator tells
+	// them to do if nobody could be reached.
+	Text     string `json:"text"`
+	Fallback string `json:"fallback,omitempty"`
+}
+
 // The authors of a [DeskMessage].
 const (
 	ByVisitor   = "visitor"
@@ -87,13 +105,16 @@ const (
 // A DeskMessage is a message of a conversation as the desk reads it.
 type DeskMessage struct {
 	// Seq numbers the messages of a conversation in their order, with gaps.
-	Seq int64 `json:"seq,omitempty"`
-	// TurnID is that of the event which passed it on to the desk.
-	TurnID string    `json:"turn_id,omitempty"`
-	By     string    `json:"by"`
-	Text   string    `json:"text"`
-	At     time.Time `json:"at"`
+	Seq  int64     `json:"seq,omitempty"`
+	By   string    `json:"by"`
+	Text string    `json:"text"`
+	At   time.Time `json:"at"`
 }
+
+// A ContactError names the field of a hand-over's form that cannot be used.
+type ContactError string
+
+func (e ContactError) Error() string { return "what was written as " + string(e) + " cannot be used" }
 
 // Who closed a hand-over, as the event handover.closed says.
 const (

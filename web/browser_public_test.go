@@ -53,7 +53,7 @@ func openClinic(t *testing.T, change func(*public.Config)) *clinic {
 		Privacy: "https://clinic.example/privacy", Colour: "#0b6b5d",
 		Mark: []byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><circle cx="16" cy="16" r="15" fill="#0b6b5d"/><path fill="none" stroke="#fff" stroke-width="2.500" stroke-linejoin="round" d="M10 9c3-2 4 0 6 0s3-2 6 0 2 6 .5 9-1 6-2.500 6-1.500-6-4-6-2.500 6-4 6-1-3-2.500-6S7 11 10 9z"/></svg>`), MarkType: "image/svg+xml",
 		Limits: public.Limits{Visitor: schemas.Rate{Count: 20, Per: time.Hour}, Address: schemas.Rate{Count: 60, Per: time.Hour}, All: schemas.Rate{Count: 2000, Per: 24 * time.Hour}},
-		Desk:   public.Desk{Handovers: c, Hours: clinicHours{c}, Ask: []string{"name", "phone"}, Fallback: map[string]string{"vi": "Trong lúc chờ, hãy gọi lễ tân: 028 1234 5678.", "en": "Meanwhile call the reception: 028 1234 5678."}},
+		Desk:   c,
 		Count: func(_ context.Context, limits []schemas.CountedLimit) (*schemas.LimitRefusal, error) {
 			c.state.Lock()
 			defer c.state.Unlock()
@@ -204,17 +204,29 @@ func (c *clinic) Open(context.Context, string, string) (schemas.Handover, bool, 
 	return c.desk, c.desk.State != "" && c.desk.State != schemas.HandoverClosed, nil
 }
 
-// clinicHours are the hours of its desk.
-type clinicHours struct{ c *clinic }
-
-func (h clinicHours) Open(time.Time) bool {
-	h.c.state.Lock()
-	defer h.c.state.Unlock()
-	return !h.c.away
-}
-
-func (clinicHours) Next(time.Time) time.Time {
-	return time.Date(2027, 3, 1, 8, 0, 0, 0, time.FixedZone("", 7*3600))
+// Status says what is true of the desk, in words like those of the host.
+func (c *clinic) Status(_ context.Context, _, _, lang string) (schemas.HandoverStatus, error) {
+	c.state.Lock()
+	defer c.state.Unlock()
+	words := func(vi, en string) string { return map[string]string{"vi": vi, "en": en}[lang] }
+	s := schemas.HandoverStatus{
+		On: true, Open: !c.away, Ask: []string{"name", "phone"}, State: c.desk.State, Callback: c.desk.Callback,
+		Fallback: words("Trong lúc chờ, hãy gọi lễ tân: 028 1234 5678.", "Meanwhile call the reception: 028 1234 5678."),
+		Text: map[schemas.HandoverState]string{
+			schemas.HandoverSending:   words("Đang gửi yêu cầu đến nhân viên. Chưa có ai nhận được.", "Your request is being sent to the staff. Nobody has it yet."),
+			schemas.HandoverDelivered: words("Yêu cầu của bạn đã đến hộp thư của nhân viên; chưa có ai trả lời.", "Your request is in the inbox of the staff; nobody has answered yet."),
+			schemas.HandoverFailed:    words("Không chuyển được tin của bạn: chưa có ai thấy yêu cầu của bạn.", "Your message could not be delivered: nobody has seen your request."),
+			schemas.HandoverAnswered:  words("Nhân viên đang trả lời bạn tại đây.", "The staff answer you here."),
+		}[c.desk.State],
+	}
+	if c.desk.State == schemas.HandoverClosed {
+		s.State = ""
+	}
+	if c.away {
+		s.Next = time.Date(2027, 3, 1, 8, 0, 0, 0, time.FixedZone("", 7*3600))
+		s.Text += words("Nhân viên có mặt lại lúc 08:00 thứ Hai, ngày 1/3.", "The staff are back on Monday, 1 March, at 08:00.")
+	}
+	return s, nil
 }
 
 func (c *clinic) Request(_ context.Context, h schemas.Handover) (schemas.Handover, error) {
@@ -225,9 +237,13 @@ func (c *clinic) Request(_ context.Context, h schemas.Handover) (schemas.Handove
 	return h, nil
 }
 
-func (c *clinic) Withdraw(context.Context, schemas.Handover) error {
+func (c *clinic) Close(context.Context, schemas.Handover, string) error {
 	c.moves(schemas.HandoverClosed)
 	return nil
+}
+
+func (c *clinic) Forget(ctx context.Context, _, _ string, erase func(context.Context) error) error {
+	return erase(ctx)
 }
 
 func (c *clinic) Messages(_ context.Context, _, id string) ([]schemas.StoredMessage, string, bool, error) {

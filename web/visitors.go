@@ -27,6 +27,7 @@ func (s *server) openPublic() (err error) {
 	if s.Feedback != nil {
 		cfg.Marks = s.Feedback
 	}
+	cfg.Export = s.People.ExportPerson
 	cfg.Erase = func(ctx context.Context, owner string) error {
 		_, err := s.People.ErasePerson(ctx, owner)
 		return err

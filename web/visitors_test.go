@@ -3,6 +3,7 @@ package web_test
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -100,6 +101,13 @@ func (h *crowd) ErasePerson(_ context.Context, owner string) (schemas.Erased, er
 	defer h.mu.Unlock()
 	delete(h.talks, owner)
 	return schemas.Erased{"conversations": 1}, h.down
+}
+
+func (h *crowd) ExportPerson(_ context.Context, owner string) iter.Seq2[schemas.PersonRecord, error] {
+	return func(yield func(schemas.PersonRecord, error) bool) {
+		_ = yield(schemas.PersonRecord{Kind: "traces", Data: []byte(`{"prompt":"secret"}`)}, h.down) &&
+			yield(schemas.PersonRecord{Kind: "requests for a person", Data: []byte(`{"contact":"0900 of ` + owner + `"}`)}, h.down)
+	}
 }
 
 func (h *crowd) PutFeedback(_ context.Context, f schemas.Feedback) (schemas.Feedback, bool, error) {
@@ -261,7 +269,7 @@ func TestVisitors(t *testing.T) {
 	want(t, read, http.StatusOK, `"consent":{"required":false`, `"by":"visitor","text":"my molar"`, `"by":"assistant"`, `"mark":"poor","note":"too short"`)
 	want(t, g.send(http.MethodGet, "/embed/news?after=1", ""), http.StatusOK, `"messages":[{"seq":2`)
 	exported := g.send(http.MethodGet, "/embed/export", "")
-	want(t, exported, http.StatusOK, `"text": "my molar"`, `"mark": "poor"`)
+	want(t, exported, http.StatusOK, `"text": "my molar"`, `"mark": "poor"`, "0900 of "+g.owner())
 	for what, body := range map[string]string{"the answer": asked.Body.String(), "the conversation": read.Body.String(), "the export": exported.Body.String()} {
 		if body = strings.ReplaceAll(body, "let me look at secret notes", ""); strings.Contains(body, "secret") {
 			t.Errorf("%s has what is the operator's: %s", what, body)
@@ -515,6 +523,90 @@ func TestVisitors_Consent(t *testing.T) {
 	if state(); read.Consent.Agreed {
 		t.Error("a forgotten visitor has agreed")
 	}
+}
+
+// aDesk has one hand-over at a time.
+type aDesk struct {
+	open schemas.Handover
+	did  []string
+}
+
+func (d *aDesk) Status(_ context.Context, owner, conversation, language string) (schemas.HandoverStatus, error) {
+	status := schemas.HandoverStatus{On: true, Open: true, Ask: []string{"phone"}}
+	if d.open.Owner == owner && d.open.ConversationID == conversation {
+		status.State, status.Text = d.open.State, language+": being sent"
+	}
+	return status, nil
+}
+
+func (d *aDesk) Open(_ context.Context, owner, _ string) (schemas.Handover, bool, error) {
+	return d.open, d.open.Owner == owner, nil
+}
+
+func (d *aDesk) Request(_ context.Context, h schemas.Handover) (schemas.Handover, error) {
+	if h.Contact["phone"] == "" || h.Contact["phone"] == "x" {
+		return h, schemas.ContactError("phone")
+	}
+	h.State = schemas.HandoverSending
+	d.open = h
+	return h, nil
+}
+
+func (d *aDesk) Close(_ context.Context, h schemas.Handover, by string) error {
+	d.did = append(d.did, "close by "+by)
+	d.open = schemas.Handover{}
+	return nil
+}
+
+func (d *aDesk) Forget(ctx context.Context, owner, conversation string, erase func(context.Context) error) error {
+	d.did = append(d.did, "forget "+owner+" "+conversation)
+	return erase(ctx)
+}
+
+// A visitor who agrees is handed over with what the form asks for, and may go on with the assistant; another
+// visitor knows nothing of it.
+func TestVisitors_Handover(t *testing.T) {
+	h, desk := &crowd{}, &aDesk{}
+	to := h.open(t, func(cfg *web.Config) { cfg.Public.Desk = desk })
+	g, other := arrive(t, to, "203.0.113.7"), arrive(t, to, "203.0.113.8")
+	want(t, g.send(http.MethodGet, "/embed/conversation", ""), http.StatusOK, `"handover":{"on":true,"open":true,"ask":["phone"],"state":"","text":""}`)
+	for _, tt := range []struct {
+		body   string
+		status int
+		code   string
+	}{
+		{`{"consent":false,"reason":"button","contact":{"phone":"1"}}`, 403, "desk_consent"},
+		{`{"consent":true,"reason":"boredom","contact":{"phone":"1"}}`, 400, "invalid"},
+		{`{"consent":true,"reason":"button","contact":{"phone":"1"},"owner":"visitor:x"}`, 400, "invalid"},
+		{`{"consent":true,"reason":"button","contact":{"phone":7}}`, 400, "invalid"},
+		{`{"consent":true,"reason":"button"}`, 400, "contact_required"},
+		{`{"consent":true,"reason":"button","contact":{"phone":"x"}}`, 400, "contact_invalid"},
+	} {
+		w := g.send(http.MethodPost, "/embed/handover", tt.body)
+		if code, _, _ := errorOf(t, w.Body.Bytes()); w.Code != tt.status || code != tt.code {
+			t.Errorf("%s: %d %s", tt.body, w.Code, w.Body)
+		}
+	}
+	const form = `{"consent":true,"reason":"words","contact":{"phone":"0900"},"lang":"vi"}`
+	want(t, g.send(http.MethodPost, "/embed/handover", form), http.StatusOK, `"state":"sending"`, "vi: being sent")
+	if diff := cmp.Diff(schemas.Handover{
+		Owner: g.owner(), ConversationID: schemas.VisitorConversation(g.owner()), Assistant: "dental", Language: "vi", Reason: schemas.HandoverWords,
+		Contact: map[string]string{"phone": "0900"}, State: schemas.HandoverSending,
+	}, desk.open); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	want(t, other.send(http.MethodGet, "/embed/news", ""), http.StatusOK, `"state":""`)
+	want(t, other.send(http.MethodDelete, "/embed/handover", ""), http.StatusNoContent)
+	want(t, g.send(http.MethodGet, "/embed/news?lang=en", ""), http.StatusOK, `"state":"sending"`, "en: being sent")
+	want(t, g.send(http.MethodDelete, "/embed/handover", ""), http.StatusNoContent)
+	want(t, g.send(http.MethodDelete, "/embed/conversation", ""), http.StatusNoContent)
+	if diff := cmp.Diff([]string{"close by person", "forget " + g.owner() + " " + schemas.VisitorConversation(g.owner())}, desk.did); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	for range 2 {
+		want(t, g.send(http.MethodPost, "/embed/handover", form), http.StatusOK)
+	}
+	want(t, g.send(http.MethodPost, "/embed/handover", form), http.StatusTooManyRequests, `"code":"too_many_requests"`)
 }
 
 // Where no cookie comes back, the frame keeps the token and sends it itself.

@@ -8,7 +8,11 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -22,6 +26,8 @@ import (
 const (
 	// toldMessages is how many of a conversation's last messages go along with a request.
 	toldMessages = 10
+	// maxContact bounds a field of the form, in characters.
+	maxContact = 200
 	// silentFor is how long a hand-over stays open after the last message of its conversation.
 	silentFor = 7 * 24 * time.Hour
 	// sweepEvery is how often hand-overs are looked for that nobody ends.
@@ -62,7 +68,14 @@ type Outbox interface {
 	Put(ctx context.Context, e schemas.WebhookEvent) error
 }
 
-// HandoversConfig configures [Handovers]. Store, Memory, Outbox, NotFound and Logger are required.
+// DeskHours say when somebody is at the desk.
+type DeskHours interface {
+	Open(t time.Time) bool
+	// Next returns when the desk opens after t, in its own time zone.
+	Next(t time.Time) time.Time
+}
+
+// HandoversConfig configures [Handovers]. Store, Memory, Outbox, NotFound, Hours and Logger are required.
 type HandoversConfig struct {
 	Store  HandoverStore
 	Memory *memory.Client
@@ -71,6 +84,11 @@ type HandoversConfig struct {
 	NotFound func(ctx context.Context, owner string) (bool, error)
 	// Emergency reports whether a message to an assistant describes an emergency.
 	Emergency func(assistant, text string) bool
+	Hours     DeskHours
+	// Ask names the fields of the form; none asks for nothing.
+	Ask []string
+	// Fallback returns what to do when nobody could be reached, in a language.
+	Fallback func(language string) string
 	// URL is the address of the desk.
 	URL    string
 	Logger *slog.Logger
@@ -83,11 +101,14 @@ type Handovers struct{ HandoversConfig }
 
 // NewHandovers returns the hand-overs of a host, whose owner calls Run.
 func NewHandovers(cfg HandoversConfig) (*Handovers, error) {
-	if cfg.Store == nil || cfg.Memory == nil || cfg.Outbox == nil || cfg.NotFound == nil || cfg.Logger == nil {
-		return nil, errors.New("handovers: Store, Memory, Outbox, NotFound and Logger are required")
+	if cfg.Store == nil || cfg.Memory == nil || cfg.Outbox == nil || cfg.NotFound == nil || cfg.Hours == nil || cfg.Logger == nil {
+		return nil, errors.New("handovers: Store, Memory, Outbox, NotFound, Hours and Logger are required")
 	}
 	if cfg.Emergency == nil {
 		cfg.Emergency = func(string, string) bool { return false }
+	}
+	if cfg.Fallback == nil {
+		cfg.Fallback = func(string) string { return "" }
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -122,12 +143,18 @@ type handoverEvent struct {
 	By             string                 `json:"by,omitempty"`
 }
 
-// Request stores a request and what tells the desk of it. Owner, ConversationID, Assistant, Language, Reason,
-// Contact and Callback of r are set. The one for which the person waits already is returned as it is; one that
-// failed, or waits for the desk to open, gives way to one that says more.
+// Request stores a request and what tells the desk of it. Owner, ConversationID, Assistant, Language, Reason
+// and Contact of r are set. The one for which the person waits already is returned as it is; one that failed, or
+// waits for the desk to open, gives way to one that says more. It fails with a [schemas.ContactError] if the form
+// cannot be used.
 func (h *Handovers) Request(ctx context.Context, r schemas.Handover) (schemas.Handover, error) {
 	now := h.Now().UTC().Truncate(time.Millisecond)
-	r.ID, r.State, r.CreatedAt, r.ChangedAt = "handover_"+uuid.NewString(), schemas.HandoverSending, now, now
+	r.ID, r.State, r.Callback = "handover_"+uuid.NewString(), schemas.HandoverSending, !h.Hours.Open(now)
+	r.CreatedAt, r.ChangedAt = now, now
+	var err error
+	if r.Contact, err = h.contact(r); err != nil {
+		return r, err
+	}
 	was, ok, err := h.Store.OpenHandover(ctx, r.Owner, r.ConversationID)
 	if err != nil {
 		return r, err
@@ -159,6 +186,26 @@ func (h *Handovers) Request(ctx context.Context, r schemas.Handover) (schemas.Ha
 		}
 	}
 	return r, err
+}
+
+// contact returns what a person wrote into the form. Who is to be called back leaves a number or an address,
+// if the form asks for one.
+func (h *Handovers) contact(r schemas.Handover) (map[string]string, error) {
+	all := map[string]string{}
+	for name, value := range r.Contact {
+		value = strings.Join(strings.FieldsFunc(value, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }), " ")
+		if !slices.Contains(h.Ask, name) || !utf8.ValidString(value) || utf8.RuneCountInString(value) > maxContact {
+			return nil, schemas.ContactError(name)
+		}
+		if value != "" {
+			all[name] = value
+		}
+	}
+	ways := slices.DeleteFunc([]string{"phone", "email"}, func(name string) bool { return !slices.Contains(h.Ask, name) })
+	if r.Callback && len(ways) > 0 && !slices.ContainsFunc(ways, func(name string) bool { return all[name] != "" }) {
+		return nil, schemas.ContactError(ways[0])
+	}
+	return all, nil
 }
 
 // Say passes on to the desk what a person wrote.
@@ -202,7 +249,7 @@ func (h *Handovers) Messages(ctx context.Context, of schemas.Handover, after int
 	all := []schemas.DeskMessage{}
 	for _, m := range stored {
 		if m.Content != "" && m.Seq > after { // a message of the desk is a turn without a question
-			all = append(all, schemas.DeskMessage{Seq: m.Seq, TurnID: m.TurnID, By: byOf(m), Text: m.Content, At: m.Timestamp})
+			all = append(all, schemas.DeskMessage{Seq: m.Seq, By: byOf(m), Text: m.Content, At: m.Timestamp})
 		}
 	}
 	return all, nil
@@ -273,7 +320,7 @@ func (h *Handovers) written(ctx context.Context, to schemas.Handover, turnID str
 		return schemas.DeskMessage{}, cmp.Or(err, agent.ErrNotFound)
 	}
 	m := all[len(all)-1]
-	return schemas.DeskMessage{Seq: m.Seq, TurnID: m.TurnID, By: schemas.ByDesk, Text: m.Content, At: m.Timestamp}, nil
+	return schemas.DeskMessage{Seq: m.Seq, By: schemas.ByDesk, Text: m.Content, At: m.Timestamp}, nil
 }
 
 // Close ends a hand-over, and tells the desk who did. One that has ended stays as it is.
@@ -282,17 +329,24 @@ func (h *Handovers) Close(ctx context.Context, of schemas.Handover, by string) e
 	if err != nil || !moved {
 		return err
 	}
-	// The event has ids that the desk knows already, and belongs to nobody: who forgets the conversation does not
-	// take it away.
-	if err := h.tell(ctx, "", eventClosed, handoverEvent{ID: of.ID, ConversationID: of.ConversationID, By: by}); err != nil {
-		h.Logger.Error("the desk is not told that a hand-over is closed", "handover", of.ID, "error", err)
-	}
+	h.tellClosed(ctx, of, of.Owner, by)
 	return nil
 }
 
-// Withdraw closes a hand-over because its person goes on without the desk.
-func (h *Handovers) Withdraw(ctx context.Context, of schemas.Handover) error {
-	return h.Close(ctx, of, schemas.ClosedByPerson)
+func (h *Handovers) tellClosed(ctx context.Context, of schemas.Handover, owner, by string) {
+	if err := h.tell(ctx, owner, eventClosed, handoverEvent{ID: of.ID, ConversationID: of.ConversationID, By: by}); err != nil {
+		h.Logger.Error("the desk is not told that a hand-over is closed", "handover", of.ID, "error", err)
+	}
+}
+
+// Forget runs an erasure of all that is an owner's, and tells the desk if that ended a hand-over. What it is
+// told has the ids that it knows already, and belongs to nobody.
+func (h *Handovers) Forget(ctx context.Context, owner, conversation string, erase func(context.Context) error) error {
+	of, ok, err := h.Store.OpenHandover(ctx, owner, conversation)
+	if err = errors.Join(err, erase(ctx)); err == nil && ok {
+		h.tellClosed(ctx, of, "", schemas.ClosedByPerson)
+	}
+	return err
 }
 
 // Ended notes what became of an event: the inbox has confirmed it, or did not take it for an hour. Then

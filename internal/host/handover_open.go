@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 
+	"molar/internal/config"
 	"molar/internal/telemetry/webhook"
 	"molar/schemas"
 )
@@ -13,6 +14,10 @@ func (h *Host) openHandovers() (*Handovers, *webhook.Sender, error) {
 	to := h.Config.Handover
 	if !to.On() || h.taped { // a tape tells nobody
 		return nil, nil, nil
+	}
+	hours, err := to.Opening()
+	if err != nil {
+		return nil, nil, err
 	}
 	client, err := Client(h.Config.CAFile)
 	if err != nil {
@@ -30,12 +35,13 @@ func (h *Host) openHandovers() (*Handovers, *webhook.Sender, error) {
 	}
 	traces := TraceStore{DB: h.DB, Writer: h.Traces, Memory: h.Memory}
 	all, err = NewHandovers(HandoversConfig{
-		Store: h.DB, Memory: h.Memory, Outbox: hook, NotFound: traces.foundNothing, Logger: h.Log,
+		Store: h.DB, Memory: h.Memory, Outbox: hook, NotFound: traces.foundNothing, Hours: hours, Ask: to.Ask, Logger: h.Log,
 		Emergency: func(assistant, text string) bool {
 			_, ok := h.Agent.Emergency(assistant, text)
 			return ok
 		},
-		URL: h.Config.Address(h.Config.Listen) + "/desk",
+		Fallback: func(language string) string { return textIn(to.Fallback, language) },
+		URL:      h.Config.Address(h.Config.Listen) + "/desk",
 	})
 	return all, hook, err
 }
@@ -44,4 +50,12 @@ func (h *Host) openHandovers() (*Handovers, *webhook.Sender, error) {
 func (s TraceStore) foundNothing(ctx context.Context, owner string) (bool, error) {
 	newest, _, err := s.Turns(ctx, schemas.TurnFilter{Owner: owner, Limit: 1})
 	return len(newest) > 0 && newest[0].Outcome == schemas.OutcomeNotFound, err
+}
+
+// textIn returns the text for a language: the first one if there is none, "" without any.
+func textIn(texts config.Texts, language string) string {
+	if text, ok := texts.Get(language); ok || len(texts) == 0 {
+		return text
+	}
+	return texts[0].Value
 }

@@ -68,14 +68,22 @@ func (o *outbox) last() (inboxEvent, schemas.WebhookEvent) {
 	return o.events[len(o.events)-1], o.whole[len(o.whole)-1]
 }
 
-// A desk has hand-overs over the real store and memory, with a clock and an inbox of the test.
+// deskHours are open or not, as a test says.
+type deskHours struct{ open bool }
+
+func (h *deskHours) Open(time.Time) bool { return h.open }
+
+func (h *deskHours) Next(time.Time) time.Time { return time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC) }
+
+// A desk has hand-overs over the real store and memory, with a clock, hours and an inbox of the test.
 type desk struct {
 	*host.Handovers
-	t   *testing.T
-	db  *store.DB
-	mem *memory.Client
-	out *outbox
-	now time.Time
+	t     *testing.T
+	db    *store.DB
+	mem   *memory.Client
+	out   *outbox
+	hours *deskHours
+	now   time.Time
 }
 
 const (
@@ -83,7 +91,7 @@ const (
 	visit   = "visit_a"
 )
 
-func newDesk(t *testing.T) *desk {
+func newDesk(t *testing.T, ask ...string) *desk {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Config{Path: filepath.Join(t.TempDir(), "molar.db")})
 	if err != nil {
@@ -106,14 +114,15 @@ func newDesk(t *testing.T) *desk {
 	if err := manager.Wait(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	d := &desk{t: t, db: db, out: &outbox{db: db}, now: time.Now()}
+	d := &desk{t: t, db: db, out: &outbox{db: db}, hours: &deskHours{open: true}, now: time.Now()}
 	if d.mem, err = memory.New(manager); err != nil {
 		t.Fatal(err)
 	}
 	if d.Handovers, err = host.NewHandovers(host.HandoversConfig{
-		Store: db, Memory: d.mem, Outbox: d.out, URL: "https://molar.example/desk",
+		Store: db, Memory: d.mem, Outbox: d.out, Hours: d.hours, Ask: ask, URL: "https://molar.example/desk",
 		NotFound:  func(context.Context, string) (bool, error) { return true, nil },
 		Emergency: func(_, text string) bool { return strings.Contains(text, "bleeds") },
+		Fallback:  func(language string) string { return "Call us (" + language + ")" },
 		Logger:    slog.New(slog.DiscardHandler), Now: func() time.Time { return d.now },
 	}); err != nil {
 		t.Fatal(err)
@@ -133,10 +142,10 @@ func (d *desk) asks(question, answer string) {
 	}
 }
 
-func (d *desk) request(callback bool, contact map[string]string) schemas.Handover {
+func (d *desk) request(contact map[string]string) schemas.Handover {
 	d.t.Helper()
 	d.now = d.now.Add(time.Second)
-	h, err := d.Request(d.t.Context(), schemas.Handover{Owner: visitor, ConversationID: visit, Assistant: "dental", Language: "en", Reason: schemas.HandoverButton, Callback: callback, Contact: contact})
+	h, err := d.Request(d.t.Context(), schemas.Handover{Owner: visitor, ConversationID: visit, Assistant: "dental", Language: "en", Reason: schemas.HandoverButton, Contact: contact})
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -152,12 +161,26 @@ func (d *desk) ended(delivered bool) {
 	}
 }
 
-// is fails the test unless the newest hand-over is in a state, in which the model is silent or not.
-func (d *desk) is(state schemas.HandoverState, silent bool) {
+func (d *desk) status(language string) schemas.HandoverStatus {
 	d.t.Helper()
-	h, ok, err := d.Newest(d.t.Context(), visit)
-	if err != nil || !ok || h.State != state || d.silences() != silent {
-		d.t.Errorf("%+v, silent %v, %v; want %s, silent %v", h, d.silences(), err, state, silent)
+	s, err := d.Status(d.t.Context(), visitor, visit, language)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return s
+}
+
+// sees fails the test unless the person is told this state and these words.
+func (d *desk) sees(state schemas.HandoverState, words ...string) {
+	d.t.Helper()
+	s := d.status("en")
+	if s.State != state {
+		d.t.Errorf("state %q, want %q", s.State, state)
+	}
+	for _, w := range words {
+		if !strings.Contains(s.Text, w) {
+			d.t.Errorf("%s: %q does not say %q", state, s.Text, w)
+		}
 	}
 }
 
@@ -179,13 +202,16 @@ func (d *desk) write(h schemas.Handover, text, key string) schemas.DeskMessage {
 	return m
 }
 
-// A request, its way to the inbox, messages of both sides and the end: its state, and the model's silence, follow
-// what is known.
+// A request, its way to the inbox, messages of both sides and the end: what the person is told, and the model's
+// silence, follow what is known.
 func TestHandovers(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newDesk(t, "name", "phone")
 	d.asks("What does an implant cost?", "I found nothing about that.")
-	h := d.request(false, map[string]string{"name": "Mai Lê"})
+	if s := d.status("vi"); !s.On || !s.Open || s.State != "" || s.Text != "" || s.Fallback != "Call us (vi)" || len(s.Ask) != 2 {
+		t.Errorf("before a request: %+v", s)
+	}
+	h := d.request(map[string]string{"name": "  Mai \n Lê ", "phone": ""})
 	e, stored := d.out.last()
 	if e.Type != "handover.requested" || e.Data.ID != h.ID || h.Event != stored.ID || e.Data.ConversationID != visit || e.Data.Assistant != "dental" || e.Data.Callback || e.Data.URL != "https://molar.example/desk#handovers/"+h.ID {
 		t.Errorf("the inbox is told %+v", e)
@@ -196,12 +222,15 @@ func TestHandovers(t *testing.T) {
 	if m := e.Data.Messages; len(m) != 2 || m[0].By != "visitor" || m[1].By != "assistant" || m[1].Text != "I found nothing about that." {
 		t.Errorf("messages %+v", m)
 	}
-	d.is(schemas.HandoverSending, true)
-	if again := d.request(false, nil); again.ID != h.ID {
+	d.sees(schemas.HandoverSending, "is being sent")
+	if again := d.request(nil); again.ID != h.ID {
 		t.Error("a second request waits beside the first")
 	}
 	d.ended(true)
-	d.is(schemas.HandoverDelivered, true)
+	d.sees(schemas.HandoverDelivered, "in the inbox of the staff", "nobody has answered yet")
+	if !d.silences() {
+		t.Error("a model answers although somebody may")
+	}
 	if err := d.Say(t.Context(), h, "turn_1", "My gum bleeds"); err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +244,7 @@ func TestHandovers(t *testing.T) {
 	if _, err := d.Write(t.Context(), h, "Another text", "k"); !errors.Is(err, schemas.ErrOtherMessage) {
 		t.Errorf("another text with the key: %v", err)
 	}
-	d.is(schemas.HandoverAnswered, true)
+	d.sees(schemas.HandoverAnswered, "The staff answer you here")
 	d.write(h, "How can I help?", "")
 	all, err := d.Messages(t.Context(), h, 0)
 	var said []string
@@ -235,9 +264,9 @@ func TestHandovers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d.is(schemas.HandoverClosed, false)
-	if _, err := d.Write(t.Context(), h, "Too late", "k2"); !errors.Is(err, schemas.ErrHandoverClosed) {
-		t.Errorf("after the end: %v", err)
+	d.sees("")
+	if _, err := d.Write(t.Context(), h, "Too late", "k2"); !errors.Is(err, schemas.ErrHandoverClosed) || d.silences() {
+		t.Errorf("after the end: %v, silent %v", err, d.silences())
 	}
 	d.asks("And now?", "Now I answer.") // the refused message holds the conversation no longer
 	var types []string
@@ -249,7 +278,8 @@ func TestHandovers(t *testing.T) {
 	}
 }
 
-// What the inbox did not take has reached nobody, be it a request or a message: the model answers again.
+// A person is never told that somebody was reached when nobody was, and the model answers again: neither after a
+// request that the inbox did not take, nor after a message.
 func TestHandovers_NobodyReached(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -268,51 +298,80 @@ func TestHandovers_NobodyReached(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			d := newDesk(t)
-			h := d.request(false, nil)
+			h := d.request(nil)
 			tt.then(d, h)
 			d.ended(false)
-			d.is(schemas.HandoverFailed, false)
-			if again := d.request(false, nil); again.ID == h.ID || again.State != schemas.HandoverSending {
+			d.sees(schemas.HandoverFailed, "could not be delivered", "nobody has seen it", "The assistant answers you again")
+			if d.silences() {
+				t.Error("nobody answers, and no model either")
+			}
+			if again := d.request(nil); again.ID == h.ID || again.State != schemas.HandoverSending {
 				t.Errorf("the next request is %+v", again)
 			}
 			d.ended(true)
-			d.is(schemas.HandoverDelivered, true)
+			d.sees(schemas.HandoverDelivered)
 		})
 	}
 }
 
-// Who is to be called back goes on with the assistant, may correct how to be reached, and may ask anew within
-// the hours of the desk.
+// Outside its hours the desk calls back: the person is told when it opens and leaves a number, and the assistant
+// goes on answering. Within them they may ask anew.
 func TestHandovers_Callback(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
-	number := func(n string) map[string]string { return map[string]string{"phone": n} }
-	h := d.request(true, number("0900 000 001"))
+	d := newDesk(t, "name", "phone")
+	d.hours.open = false
+	if s := d.status("en"); s.Open || s.Next.IsZero() {
+		t.Errorf("%+v", s)
+	}
+	_, err := d.Request(t.Context(), schemas.Handover{Owner: visitor, ConversationID: visit, Assistant: "dental", Contact: map[string]string{"name": "Mai"}})
+	if bad := schemas.ContactError(""); !errors.As(err, &bad) || bad != "phone" {
+		t.Errorf("without a number: %v", err)
+	}
+	h := d.request(map[string]string{"phone": "0900 000 001"})
+	d.sees(schemas.HandoverSending, "back on Monday, 2 March, at 08:00")
+	if s := d.status("en"); strings.Contains(s.Text, "how to reach you") {
+		t.Errorf("nobody has the number yet: %q", s.Text)
+	}
 	d.ended(true)
-	d.is(schemas.HandoverDelivered, false)
+	d.sees(schemas.HandoverDelivered, "how to reach you", "back on Monday, 2 March, at 08:00")
+	if s := d.status("vi"); !strings.Contains(s.Text, "08:00 thứ Hai, ngày 2/3") || !s.Callback {
+		t.Errorf("%+v", s)
+	}
 	if e, _ := d.out.last(); !e.Data.Callback || e.Data.Contact["phone"] != "0900 000 001" {
 		t.Errorf("the inbox is told %+v", e)
 	}
-	if again := d.request(true, number("0900 000 001")); again.ID != h.ID {
-		t.Errorf("asked again: %+v", again)
+	if again := d.request(map[string]string{"phone": "0900 000 001"}); d.silences() || again.ID != h.ID {
+		t.Errorf("silent %v, asked again %+v", d.silences(), again)
 	}
-	corrected := d.request(true, number("0900 000 002"))
-	if corrected.ID == h.ID || corrected.Contact["phone"] != "0900 000 002" {
-		t.Errorf("corrected: %+v", corrected)
+	if corrected := d.request(map[string]string{"phone": "0900 000 002"}); corrected.ID == h.ID || corrected.Contact["phone"] != "0900 000 002" {
+		t.Errorf("with another number: %+v", corrected)
 	}
-	if now := d.request(false, nil); now.ID == corrected.ID || now.Callback {
+	d.hours.open = true
+	if now := d.request(nil); now.ID == h.ID || now.Callback || !d.silences() {
 		t.Errorf("within the hours: %+v", now)
 	}
-	d.is(schemas.HandoverSending, true)
-	d.write(d.request(false, nil), "Hello", "")
-	d.is(schemas.HandoverAnswered, true)
+}
+
+// A form with what it does not ask for, or with more than a line, is refused by the name of the field.
+func TestHandovers_Contact(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, "phone")
+	for name, value := range map[string]string{"name": "Mai", "phone": strings.Repeat("1", 201)} {
+		_, err := d.Request(t.Context(), schemas.Handover{Owner: visitor, ConversationID: visit, Contact: map[string]string{name: value}})
+		if bad := schemas.ContactError(""); !errors.As(err, &bad) || string(bad) != name || strings.Contains(err.Error(), value) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if len(d.out.events) > 0 {
+		t.Errorf("the inbox is told %+v", d.out.events)
+	}
 }
 
 // A hand-over that nobody uses for a week is closed, and any message begins the week anew.
 func TestHandovers_Stale(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	h := d.request(false, nil)
+	h := d.request(nil)
 	sweep := func() {
 		t.Helper()
 		if err := d.CloseStale(t.Context()); err != nil {
@@ -325,28 +384,29 @@ func TestHandovers_Stale(t *testing.T) {
 	}
 	d.now = d.now.Add(6 * 24 * time.Hour)
 	sweep()
-	d.is(schemas.HandoverSending, true)
+	d.sees(schemas.HandoverSending)
 	d.now = d.now.Add(2 * 24 * time.Hour)
 	sweep()
-	d.is(schemas.HandoverClosed, false)
+	d.sees("")
 	if e, _ := d.out.last(); e.Type != "handover.closed" || e.Data.By != schemas.ClosedByTime {
 		t.Errorf("the inbox is told %+v", e)
 	}
 }
 
-// Who forgets the conversation takes away what the inbox was not told yet, except that it is over.
+// Who forgets the conversation ends its hand-over, and the desk is told so by what belongs to nobody.
 func TestHandovers_Forget(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	h := d.request(false, map[string]string{"phone": "0900 000 001"})
-	if err := d.Withdraw(t.Context(), h); err != nil {
-		t.Fatal(err)
+	h := d.request(nil)
+	if err := d.Forget(t.Context(), visitor, visit, func(context.Context) error { return errors.New("the store is down") }); err == nil {
+		t.Error("no error")
 	}
-	if _, err := d.db.ErasePerson(t.Context(), visitor); err != nil {
-		t.Fatal(err)
+	d.sees(schemas.HandoverSending)
+	erased := false
+	if err := d.Forget(t.Context(), visitor, visit, func(context.Context) error { erased = true; return nil }); err != nil || !erased {
+		t.Error(err, erased)
 	}
-	due, err := d.db.DueEvents(t.Context(), "handover", time.Now().Add(time.Hour), 9)
-	if e, closed := d.out.last(); err != nil || len(due) != 1 || due[0].ID != closed.ID || e.Type != "handover.closed" || e.Data.ID != h.ID {
-		t.Errorf("%v, %v", due, err)
+	if e, whole := d.out.last(); e.Type != "handover.closed" || e.Data.ID != h.ID || whole.Owner != "" {
+		t.Errorf("the inbox is told %+v of %q", e, whole.Owner)
 	}
 }

@@ -4,55 +4,35 @@ import (
 	"context"
 
 	"molar/internal/config"
-	"molar/internal/host"
-	"molar/schemas"
 	"molar/web/public"
 )
 
-// visitors returns the assistant that visitors of the operator's site ask; nil if there is none.
+// visitors returns the assistant that anybody may ask; nil if none is public.
 func (p *port) visitors() (*public.Config, error) {
-	cfg := p.Config.Public
-	if !cfg.On() {
+	to := p.Config.Public
+	if !to.On() {
 		return nil, nil //nolint:nilnil // nothing is public
 	}
-	mark, mediaType, err := cfg.ReadMark()
+	mark, kind, err := to.ReadMark()
 	if err != nil {
 		return nil, err
 	}
-	out := &public.Config{
-		Assistant: cfg.Assistant, Origins: cfg.Origins, Title: textsOf(cfg.Title), Notice: textsOf(cfg.Notice),
-		Privacy: cfg.Privacy, Consent: cfg.Consent, Colour: cfg.Colour, Mark: mark, MarkType: mediaType,
-		Limits:    public.Limits{Visitor: cfg.Limits.Visitor, Address: cfg.Limits.Address, All: cfg.Limits.All},
-		Keep:      cfg.Keep,
-		Count:     p.DB.Count,
-		Secret:    func(ctx context.Context) ([]byte, error) { return p.DB.Secret(ctx, "visitors") },
-		Emergency: p.Agent.Emergency,
-		Refused:   p.Telemetry.CountRefusedVisitor,
+	cfg := &public.Config{
+		Assistant: to.Assistant, Origins: to.Origins, Title: byLanguage(to.Title), Notice: byLanguage(to.Notice), Privacy: to.Privacy,
+		Consent: to.Consent, Colour: to.Colour, Mark: mark, MarkType: kind, Limits: public.Limits(to.Limits), Keep: to.Keep,
+		Count: p.DB.Count, Emergency: p.Agent.Emergency, Refused: p.Telemetry.CountRefusedVisitor,
+		Secret: func(ctx context.Context) ([]byte, error) { return p.DB.Secret(ctx, "visitors") },
 	}
-	if p.Handovers == nil {
-		return out, nil
+	if p.Handovers != nil { // a nil pointer is no nil interface
+		cfg.Desk = p.Handovers
 	}
-	hours, err := p.Config.Handover.Opening()
-	if err != nil {
-		return nil, err
-	}
-	out.Desk = public.Desk{Handovers: visitorDesk{p.Handovers}, Hours: hours, Ask: p.Config.Handover.Ask, Fallback: textsOf(p.Config.Handover.Fallback)}
-	return out, nil
+	return cfg, nil
 }
 
-// A visitorDesk is what visitors may do with the hand-overs of a host.
-type visitorDesk struct{ *host.Handovers }
-
-// Withdraw closes a hand-over because its person goes on without the desk.
-func (d visitorDesk) Withdraw(ctx context.Context, of schemas.Handover) error {
-	return d.Close(ctx, of, schemas.ClosedByPerson)
-}
-
-// textsOf returns texts by language.
-func textsOf(texts config.Texts) map[string]string {
+func byLanguage(texts config.Texts) map[string]string {
 	all := make(map[string]string, len(texts))
-	for _, e := range texts {
-		all[e.Name] = e.Value
+	for _, text := range texts {
+		all[text.Name] = text.Value
 	}
 	return all
 }

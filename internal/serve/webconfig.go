@@ -44,6 +44,10 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 	if err != nil {
 		return web.Config{}, err
 	}
+	visitors, err := p.visitors()
+	if err != nil {
+		return web.Config{}, err
+	}
 	traces := host.TraceStore{DB: p.DB, Writer: p.Traces, Memory: p.Memory}
 	cfg := web.Config{
 		Agent:         p.Runner(),
@@ -85,6 +89,7 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 		MaxBody:     int64(p.Config.Limits.Body),
 		Guard:       guard,
 		MayChoose:   p.Config.MayChoose,
+		Public:      visitors,
 		Access:      who,
 		Logger:      p.Log,
 		Version:     cli.Version(),
@@ -95,8 +100,7 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 	if p.Handovers != nil {
 		cfg.Handovers = p.Handovers
 	}
-	cfg.Public, err = p.visitors()
-	return cfg, err
+	return cfg, nil
 }
 
 // scrapes reports whether a request is for metrics, with a key that will be checked: a scraper

@@ -143,6 +143,27 @@ func (s *Surface) counted(ctx context.Context, limits []schemas.CountedLimit) (*
 	return s.Count(ctx, limits)
 }
 
+// rarely counts what is rarely done, and costs the store or the desk more than a question, and reports whether
+// it may be done; else it has answered.
+func (s *Surface) rarely(c *gin.Context, v visitor, what string, perVisitor, perAddress int, lang string) bool {
+	address, err := s.addressName(c.Request)
+	var refusal *schemas.LimitRefusal
+	if err == nil {
+		refusal, err = s.counted(c.Request.Context(), []schemas.CountedLimit{
+			{Name: what + ":" + v.owner, Rate: schemas.Rate{Count: perVisitor, Per: time.Hour}},
+			{Name: what + ":" + address, Rate: schemas.Rate{Count: perAddress, Per: time.Hour}},
+		})
+	}
+	switch {
+	case err != nil:
+		s.storeFailed(c, "count what a visitor does", err)
+	case refusal != nil:
+		until := refusal.Until.UTC()
+		s.failIn(c, &failure{Status: http.StatusTooManyRequests, Code: "too_many_requests", Until: &until}, lang)
+	}
+	return err == nil && refusal == nil
+}
+
 // limited returns the failure of what a limit refuses.
 func (s *Surface) limited(refusal *schemas.LimitRefusal) *failure {
 	kind, _, _ := strings.Cut(refusal.Limit.Name, ":")

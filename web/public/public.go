@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -23,43 +24,10 @@ const (
 	MaxText = 2000
 	// maxBody is the maximum size of a request, in bytes: a question whose characters are all escaped.
 	maxBody = 32 << 10
-	// maxContact is the maximum length of a field of the form, in characters.
-	maxContact = 200
 )
 
 // Limits are how many questions may be asked.
 type Limits struct{ Visitor, Address, All schemas.Rate }
-
-// Hours are when somebody is at the desk.
-type Hours interface {
-	// Open reports whether somebody is there at a time.
-	Open(at time.Time) bool
-	// Next returns when somebody is there again after a time; the zero time if that is not known.
-	Next(after time.Time) time.Time
-}
-
-// Desk is how visitors reach somebody.
-type Desk struct {
-	// Handovers are their requests; nil means that nobody can be reached.
-	Handovers Handovers
-	// Hours nil means always.
-	Hours Hours
-	// Ask are the fields of the form: name, phone, email.
-	Ask []string
-	// Fallback is what to do when nobody could be reached, by language.
-	Fallback map[string]string
-}
-
-// Handovers are the requests of people to reach somebody at the desk.
-type Handovers interface {
-	// Open returns the hand-over of a conversation that is not closed.
-	Open(ctx context.Context, owner, conversation string) (h schemas.Handover, ok bool, err error)
-	// Request stores a request and sends it to the desk, or returns the open one of its conversation.
-	// Owner, ConversationID, Assistant, Language, Reason, Contact and Callback are set.
-	Request(ctx context.Context, h schemas.Handover) (schemas.Handover, error)
-	// Withdraw closes a hand-over because its person goes on without the desk.
-	Withdraw(ctx context.Context, h schemas.Handover) error
-}
 
 // Conversations reads the conversation of a visitor.
 type Conversations interface {
@@ -92,6 +60,7 @@ type Config struct {
 	Limits   Limits
 	// Keep is how long a conversation is kept after its last message; zero means a day.
 	Keep time.Duration
+	// Desk nil means that nobody can be reached.
 	Desk Desk
 	// Count counts an action under all of the limits, on all replicas, or refuses it and counts nothing.
 	Count func(ctx context.Context, limits []schemas.CountedLimit) (*schemas.LimitRefusal, error)
@@ -112,6 +81,8 @@ type Config struct {
 	Marks Marks
 	// Erase deletes all that is an owner's.
 	Erase func(ctx context.Context, owner string) error
+	// Export yields all that is an owner's.
+	Export func(ctx context.Context, owner string) iter.Seq2[schemas.PersonRecord, error]
 	// HTML returns the renderer of answers.
 	HTML func() *pages.HTML
 	// Clients determines the address of a client.
@@ -136,8 +107,8 @@ type Surface struct {
 
 // New returns the surface. It fails if something required is missing, or the colour is invalid.
 func New(cfg Config) (*Surface, error) {
-	if cfg.Assistant == "" || cfg.Count == nil || cfg.Secret == nil || cfg.Turns == nil || cfg.Conversations == nil || cfg.Erase == nil || cfg.HTML == nil {
-		return nil, errors.New("public page: Assistant, Count, Secret, Turns, Conversations, Erase and HTML are required")
+	if cfg.Assistant == "" || cfg.Count == nil || cfg.Secret == nil || cfg.Turns == nil || cfg.Conversations == nil || cfg.Erase == nil || cfg.Export == nil || cfg.HTML == nil {
+		return nil, errors.New("public page: Assistant, Count, Secret, Turns, Conversations, Erase, Export and HTML are required")
 	}
 	if cfg.Keep == 0 {
 		cfg.Keep = 24 * time.Hour

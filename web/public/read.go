@@ -3,6 +3,7 @@ package public
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -46,10 +47,10 @@ type consentObject struct {
 }
 
 type conversationObject struct {
-	Consent  consentObject   `json:"consent"`
-	Messages []message       `json:"messages"`
-	Running  string          `json:"running,omitempty"`
-	Handover *handoverObject `json:"handover,omitempty"`
+	Consent  consentObject           `json:"consent"`
+	Messages []message               `json:"messages"`
+	Running  string                  `json:"running,omitempty"`
+	Handover *schemas.HandoverStatus `json:"handover,omitempty"`
 }
 
 // talk reads a visitor's conversation after a message. A conversation that does not exist is empty.
@@ -132,7 +133,7 @@ func (s *Surface) show(c *gin.Context, v visitor, after int64) {
 		s.storeFailed(c, "read a visitor's conversation", err)
 		return
 	}
-	desk, err := s.deskOf(c.Request.Context(), v, languageOf(c.Request, ""))
+	desk, err := s.status(c.Request.Context(), v, languageOf(c.Request, ""))
 	if err != nil {
 		s.storeFailed(c, "read a visitor's hand-over", err)
 		return
@@ -144,20 +145,32 @@ func (s *Surface) show(c *gin.Context, v visitor, after int64) {
 }
 
 type exportObject struct {
-	ExportedAt time.Time         `json:"exported_at"`
-	Messages   []message         `json:"messages"`
-	Handover   *schemas.Handover `json:"handover,omitempty"`
+	ExportedAt time.Time `json:"exported_at"`
+	Messages   []message `json:"messages"`
+	// Requests are those for somebody at the desk.
+	Requests []json.RawMessage `json:"requests"`
 }
 
-// export answers GET /embed/export with all that is the visitor's, as a file.
+// How many exports, and how many erasures, are made within an hour: each of them reads or writes all tables.
+const visitorKeeps, addressKeeps = 10, 60
+
+// requestsKind is the kind of the records of requests for somebody at the desk.
+const requestsKind = "requests for a person"
+
+// export answers GET /embed/export with all that is the visitor's, as a file. What else is stored of the
+// turns is how the assistant works.
 func (s *Surface) export(c *gin.Context, v visitor) {
+	if !s.rarely(c, v, "export", visitorKeeps, addressKeeps, languageOf(c.Request, "")) {
+		return
+	}
 	t, err := s.talk(c.Request.Context(), v, 0)
-	all := exportObject{ExportedAt: s.Now().UTC(), Messages: t.messages}
-	if err == nil && s.Desk.Handovers != nil {
-		var open bool
-		var h schemas.Handover
-		if h, open, err = s.Desk.Handovers.Open(c.Request.Context(), v.owner, v.conversation()); open {
-			all.Handover = &h
+	all := exportObject{ExportedAt: s.Now().UTC(), Messages: t.messages, Requests: []json.RawMessage{}}
+	for r, failed := range s.Export(c.Request.Context(), v.owner) {
+		if err = errors.Join(err, failed); err != nil {
+			break
+		}
+		if r.Kind == requestsKind {
+			all.Requests = append(all.Requests, r.Data)
 		}
 	}
 	if err != nil {
@@ -169,7 +182,7 @@ func (s *Surface) export(c *gin.Context, v visitor) {
 	}
 	body, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {
-		wire.WriteError(c.Writer, wire.ErrInternal)
+		s.storeFailed(c, "export a visitor's conversation", err)
 		return
 	}
 	c.Header("Content-Disposition", `attachment; filename="conversation.json"`)
@@ -179,13 +192,17 @@ func (s *Surface) export(c *gin.Context, v visitor) {
 // forget answers DELETE /embed/conversation: all that is the visitor's is erased. What was counted still
 // counts.
 func (s *Surface) forget(c *gin.Context, v visitor) {
-	ctx := context.WithoutCancel(c.Request.Context()) // half an erasure is none
-	if err := s.withdrawOpen(ctx, v); err != nil {
-		s.storeFailed(c, "close the hand-over of a visitor who wants to be forgotten", err)
+	if !s.rarely(c, v, "forget", visitorKeeps, addressKeeps, languageOf(c.Request, "")) {
 		return
 	}
+	ctx := context.WithoutCancel(c.Request.Context()) // half an erasure is none
 	s.Turns.Set.StopOf(v.owner)
-	if err := s.Erase(ctx, v.owner); err != nil {
+	erase := func(ctx context.Context) error { return s.Erase(ctx, v.owner) }
+	all := erase
+	if s.Desk != nil {
+		all = func(ctx context.Context) error { return s.Desk.Forget(ctx, v.owner, v.conversation(), erase) }
+	}
+	if err := all(ctx); err != nil {
 		s.storeFailed(c, "erase a visitor", err)
 		return
 	}

@@ -20,7 +20,7 @@ import (
 	"molar/web/wire"
 )
 
-//go:embed all:static
+//go:embed static
 var static embed.FS
 
 // An asset is a file that browsers load.
@@ -138,7 +138,7 @@ func (s *Surface) settings(c colours) settings {
 	all := settings{
 		buttonSettings: buttonSettings{Colour: c.brand.hex(), On: textOn(c.brand).hex()},
 		Mark:           len(s.Mark) > 0, Privacy: s.Privacy, MaxText: MaxText,
-		Marks: s.Marks != nil, Desk: s.Desk.Handovers != nil, KeepHours: s.Keep.Hours(),
+		Marks: s.Marks != nil, Desk: s.Desk != nil, KeepHours: s.Keep.Hours(),
 	}
 	for _, lang := range []string{"vi", "en"} {
 		all.Titles = append(all.Titles, [2]string{lang, s.title(lang)})
