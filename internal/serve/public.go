@@ -4,8 +4,6 @@ import (
 	"context"
 
 	"molar/internal/config"
-	"molar/internal/host"
-	"molar/schemas"
 	"molar/web/public"
 )
 
@@ -36,16 +34,8 @@ func (p *port) visitors() (*public.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Desk = public.Desk{Handovers: visitorDesk{p.Handovers}, Hours: hours, Ask: p.Config.Handover.Ask, Fallback: textsOf(p.Config.Handover.Fallback)}
+	out.Desk = public.Desk{Handovers: p.Handovers, Hours: hours, Ask: p.Config.Handover.Ask, Fallback: textsOf(p.Config.Handover.Fallback)}
 	return out, nil
-}
-
-// A visitorDesk is what visitors may do with the hand-overs of a host.
-type visitorDesk struct{ *host.Handovers }
-
-// Withdraw closes a hand-over because its person goes on without the desk.
-func (d visitorDesk) Withdraw(ctx context.Context, of schemas.Handover) error {
-	return d.Close(ctx, of, schemas.ClosedByPerson)
 }
 
 // textsOf returns texts by language.
