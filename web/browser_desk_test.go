@@ -51,7 +51,7 @@ func TestDeskPage_Look(t *testing.T) {
 			js(`document.querySelector("#make-test").scrollIntoView()`),
 		}},
 		{name: "account", path: "/account", steps: steps{until(`document.querySelectorAll("#sessions li").length === 2 && document.querySelector("#erase")`)}},
-		{name: "desk-handovers", path: "/desk#handovers/handover_a", steps: steps{until(`document.querySelectorAll("#handovers .rows li").length === 2 && document.querySelectorAll(".thread li").length === 3`)}},
+		{name: "desk-handovers", path: "/desk#handovers/handover_a", steps: steps{until(`document.querySelectorAll("#handovers .rows li").length === 2 && document.querySelectorAll(".thread > div").length === 3`)}},
 		{name: "desk-approvals", path: "/desk", steps: steps{until(`document.querySelectorAll("#approvals .approval").length === 2 && document.title.startsWith("(2) ")`)}},
 	}
 	for _, language := range []string{"en", "vi"} {
@@ -135,19 +135,19 @@ func TestDeskPage_AnswersAPerson(t *testing.T) {
 	j.do(look{width: 360, height: 780, scheme: "light"}.see(), chromedp.Navigate(j.url+"/desk"))
 	j.sees(`document.querySelector("#handovers-title").textContent.endsWith("(2)")`, `document.querySelector("#handovers .rows button").dataset.handover === "handover_a"`, `document.querySelector("#handovers .rows").textContent.includes("to be called back")`)
 	j.do(js(`document.querySelector("#handovers .rows button").focus()`), press(kb.Enter))
-	j.sees(`location.hash === "#handovers/handover_a"`, `document.querySelectorAll(".thread li").length === 3`, `document.activeElement.id === "desk-answer"`,
+	j.sees(`location.hash === "#handovers/handover_a"`, `document.querySelectorAll(".thread > div").length === 3`, `document.activeElement.id === "desk-answer"`,
 		`document.querySelector("#handovers .facts").textContent.includes("0900 000 001")`, `document.querySelector("#handovers .rows [aria-current]")`)
 	j.do(press("An implant costs 20 million."), press(kb.Tab), press(kb.Enter))
-	j.sees(`document.querySelectorAll(".thread .desk").length === 1`, `document.querySelector(".thread li:last-child .told").textContent === "An implant costs 20 million."`, `document.getElementById("desk-answer").value === ""`,
+	j.sees(`document.querySelectorAll(".thread .desk").length === 1`, `document.querySelector(".thread > :last-child .told").textContent === "An implant costs 20 million."`, `document.getElementById("desk-answer").value === ""`,
 		`document.activeElement.id === "desk-answer"`, `document.querySelector("#handovers article .badge").textContent === "answered"`, `document.querySelector("#said").textContent === "Sent."`)
 	api.mu.Lock()
 	api.thread = append(api.thread, schemas.DeskMessage{Seq: 99, By: schemas.ByVisitor, Text: "Thank you", At: created})
 	api.mu.Unlock()
-	j.sees(`document.querySelector(".thread li:last-child .told").textContent === "Thank you"`)
+	j.sees(`document.querySelector(".thread > :last-child .told").textContent === "Thank you"`)
 	j.do(press(kb.Tab), press(kb.Tab), press(kb.Enter)) // past Send
 	j.sees(`document.querySelector("#handovers article .badge").textContent === "ended"`, `document.querySelector("#handovers form").hidden`, `document.querySelectorAll("#handovers .rows li").length === 1`, `document.activeElement.className === "thread"`)
 	j.do(chromedp.Navigate("about:blank"), chromedp.Navigate(j.url+"/desk#handovers/handover_a"))
-	j.sees(`document.querySelectorAll(".thread li").length === 5`, `document.querySelector("#handovers form").hidden`)
+	j.sees(`document.querySelectorAll(".thread > div").length === 5`, `document.querySelector("#handovers form").hidden`)
 	j.do(chromedp.Navigate("about:blank"), chromedp.Navigate(j.url+"/desk#handovers/handover_gone"))
 	j.sees(`document.querySelector("#handovers .none").textContent.includes("not there any more")`)
 	api.mu.Lock()

@@ -33,12 +33,12 @@ function row(h, open) {
     since, el("small", {}, [h.assistant, reasons[h.reason]].filter(Boolean).join(" · "))));
 }
 
-const messageOf = (m) => el("li", { className: m.by, "data-seq": m.seq }, el("small", {}, `${authors[m.by] ?? m.by} · ${when(m.at)}`), el("p", { className: "told" }, m.text));
+const messageOf = (m) => el("div", { className: m.by, "data-seq": m.seq }, el("small", {}, `${authors[m.by] ?? m.by} · ${when(m.at)}`), el("p", { className: "told" }, m.text));
 
 // thread returns the box of one hand-over: how to reach the person, what was written, and a form to answer.
 // changed is called when the desk has changed its state. look reads what is new.
 function thread(h, changed) {
-  const list = el("ol", { className: "thread", role: "log", tabIndex: 0, "aria-label": t("What was written", "Nội dung trao đổi") });
+  const list = el("div", { className: "thread", role: "log", tabIndex: 0, "aria-label": t("What was written", "Nội dung trao đổi") });
   const contact = el("div");
   const state = el("p", { className: "row" });
   const fault = el("p", { className: "note bad", role: "alert", hidden: true });
@@ -51,7 +51,7 @@ function thread(h, changed) {
     else text.focus();
   } } },
   el("div", { className: "field" }, el("label", { for: text.id }, t("Your answer, which the person reads at once", "Câu trả lời của bạn, người hỏi đọc được ngay")), text),
-  el("p", { className: "why quiet" }, t("No model answers the person from your answer on until you end the conversation.", "Từ khi bạn trả lời đến khi bạn kết thúc, không mô hình nào trả lời người hỏi.")),
+  el("p", { className: "quiet" }, t("No model answers the person from your answer on until you end the conversation.", "Từ khi bạn trả lời đến khi bạn kết thúc, không mô hình nào trả lời người hỏi.")),
   el("div", { className: "row" }, send, end));
   let last = 0; // the seq of the last message that is shown
   let key = newKey();
