@@ -217,7 +217,7 @@ func TestHandover_FoundNothingTwice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(calls("", "web__search", `{"query":"crowns"}`), says("An answer."))
 			b.tools.add("web", "search", tt.output)
-			b.tools.tools[0].Annotations.ReadOnlyHint = new(true)
+			b.tools.tools[0].Rules.ReadOnly = true
 			b.desk = &fakeDesk{foundNothing: tt.before, open: tt.desk}
 			b.with(t, schemas.Assistant{Tools: []string{"web__*"}})
 			p := b.play(t, visits("How long does a crown last?"))

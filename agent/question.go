@@ -59,14 +59,12 @@ func (a *Agent) read(ctx context.Context, w *task) (question, error) {
 	w.out.Between(ctx, "QUESTION", q.asked)
 	q.lang, q.langSure = subject.Detect(q.asked, "")
 	w.out.Trace.Asked(q.asked)
-	var attached []Attachment
-	if !w.turn.Visitor { // a stranger names no resource or prompt of a server
-		if attached, err = a.readMentions(ctx, w, &q); err != nil {
-			return q, err
-		}
-		if q, err = a.expand(ctx, w, q); err != nil {
-			return q, err
-		}
+	attached, err := a.readMentions(ctx, w, &q)
+	if err != nil {
+		return q, err
+	}
+	if q, err = a.expand(ctx, w, q); err != nil {
+		return q, err
 	}
 	q.message = w.shorten(q.message, originOf(q.read), a.resultBytes(ctx, w, 1))
 	return a.attach(ctx, w, q, append(slices.Clip(w.turn.Attachments), attached...))

@@ -16,12 +16,13 @@ var wordFile string
 
 // words are the parts of a request for a person.
 type words struct {
-	opener, need, supposed, frame *text.Phrases
-	reach, complete               *text.Phrases
-	live, expert, vague           *text.Phrases
-	afterVague, presence, mine    *text.Phrases
-	call, me, meet, one           *text.Phrases
-	bot, noBot, talk              *text.Phrases
+	opener, need, supposed, denied *text.Phrases
+	frame                          *text.Phrases
+	reach, complete                *text.Phrases
+	live, expert, vague            *text.Phrases
+	afterVague, presence, mine     *text.Phrases
+	call, me, meet, one, tell      *text.Phrases
+	bot, noBot, talk, useless      *text.Phrases
 }
 
 // readWords reads the words once per process.
@@ -31,12 +32,13 @@ var readWords = sync.OnceValue(func() *words {
 		of[s.Name] = text.NewPhrases(s.List())
 	}
 	return &words{
-		opener: of["opener"], need: of["need"], supposed: of["supposed"], frame: of["frame"],
+		opener: of["opener"], need: of["need"], supposed: of["supposed"], denied: of["denied"],
+		frame: of["frame"],
 		reach: of["reach"], complete: of["complete"],
 		live: of["live"], expert: of["expert"], vague: of["vague"],
 		afterVague: of["after vague"], presence: of["presence"], mine: of["mine"],
-		call: of["call"], me: of["me"], meet: of["meet"], one: of["one"],
-		bot: of["bot"], noBot: of["no bot"], talk: of["talk"],
+		call: of["call"], me: of["me"], meet: of["meet"], one: of["one"], tell: of["tell"],
+		bot: of["bot"], noBot: of["no bot"], talk: of["talk"], useless: of["useless"],
 	}
 })
 
@@ -107,17 +109,17 @@ func (w *words) isSmall(clause []text.Word) bool {
 // asks reports whether a clause asks for a person.
 func (w *words) asks(clause []text.Word) bool {
 	for i := range clause {
-		if w.reaches(clause, i) || w.wants(clause, i) || w.calls(clause, i) || w.tiresOfBot(clause, i) {
+		if w.reaches(clause, i) || w.wants(clause, i) || w.calls(clause, i) || w.tiresOfBot(clause, i) || w.blamesBot(clause, i) {
 			return true
 		}
 	}
-	return len(clause) <= bareWords && text.Cover(clause, w.live, w.live, w.presence, w.frame)
+	return len(clause) <= bareWords && text.Cover(clause, w.live, w.live, w.presence, w.frame, w.vague)
 }
 
 const (
 	// bareWords is the longest clause that asks by naming a person alone: "an agent please", "is there
 	// an agent".
-	bareWords = 8
+	bareWords = 10
 	// tailWords is how many words may follow a request that nothing opens but its own verb.
 	tailWords = 3
 	// personGap is how many words may stand between a way to reach somebody and who that is: "connect me
@@ -143,7 +145,7 @@ func (w *words) opening(clause []text.Word, i int) int {
 		if n == 0 || k+n > i || !w.isFrame(clause[k+n:i]) {
 			continue
 		}
-		if w.supposed.In(clause[:k]) && (weak > 0 || w.endsSupposed(clause[:k])) {
+		if k > 0 && w.denied.At(clause, k-1) > 1 || w.supposed.In(clause[:k]) && (weak > 0 || w.endsSupposed(clause[:k])) {
 			continue
 		}
 		return opened
@@ -215,7 +217,7 @@ func (w *words) isComplete(clause []text.Word, i int) bool {
 
 // isVague reports whether words that begin with so many words for anybody mean somebody who answers.
 func (w *words) isVague(all []text.Word, vague int) bool {
-	return len(all) == vague || w.afterVague.At(all, vague) > 0
+	return w.isFrame(all[vague:]) || w.afterVague.At(all, vague) > 0
 }
 
 // wants reports whether the clause wants the person who is named at clause[i]: "give me a human".
@@ -224,7 +226,16 @@ func (w *words) wants(clause []text.Word, i int) bool {
 	if live == 0 && (vague == 0 || !w.isVague(clause[i:], vague)) {
 		return false
 	}
-	return i > 0 && w.opening(clause, i) == opened
+	return i > 0 && w.opening(clause, i) == opened && !w.isFor(clause[i-1])
+}
+
+// isFor reports whether a word is the "cho" of "for somebody", not of "give me somebody".
+func (w *words) isFor(word text.Word) bool { return word.Folded == "cho" }
+
+// blamesBot reports whether the clause says at clause[i] that a machine is of no use.
+func (w *words) blamesBot(clause []text.Word, i int) bool {
+	n := w.bot.At(clause, i)
+	return n > 0 && len(clause) <= bareWords && w.useless.In(clause[i+n:])
 }
 
 // calls reports whether the person who is named at clause[i] is to get in touch: "can a nurse call me".
@@ -243,7 +254,7 @@ func (w *words) calls(clause []text.Word, i int) bool {
 		}
 		for k := j + call; k < len(clause) && k <= j+call+1; k++ {
 			if w.me.At(clause, k) > 0 {
-				return w.opening(clause, i) != unopened
+				return w.opening(clause, i) != unopened || i > 0 && w.tell.At(clause, i-1) > 0
 			}
 		}
 	}

@@ -68,6 +68,7 @@ func Examine(ctx context.Context, options ExamineOptions) []Finding {
 	}
 	findings = append(findings, permissions(cfg)...)
 	findings = append(findings, desk(cfg)...)
+	findings = append(findings, public(cfg)...)
 	running, err := serve.Find(options.CLI, "")
 	var status []schemas.ServerStatus
 	if err == nil {
@@ -226,6 +227,18 @@ func desk(cfg *config.Config) (findings []Finding) {
 		check("review.tests", "the tests of reviewers", cfg.Review.Tests)
 	}
 	return findings
+}
+
+// public tells who answers everybody, and checks what the config only names.
+func public(cfg *config.Config) []Finding {
+	p := cfg.Public
+	if !p.On() {
+		return nil
+	}
+	if _, _, err := p.ReadMark(); err != nil {
+		return []Finding{{Fail, "public", err.Error(), "name a picture that can be read, or remove public.mark"}}
+	}
+	return []Finding{{Level: OK, Part: "public", Text: fmt.Sprintf("%s answers visitors of %s; what they wrote is erased after %s", p.Assistant, strings.Join(p.Origins, ", "), p.Keep)}}
 }
 
 // writable writes a file into a folder, or into the one in which the folder would be made, and deletes it.

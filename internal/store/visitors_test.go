@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -107,6 +109,43 @@ func testCountAtOnce(t *testing.T, replicas ...*store.DB) {
 	}
 	if passed["all"] != 28 {
 		t.Errorf("%d passed, want 28", passed["all"])
+	}
+}
+
+// Whoever is refused waits for nobody who is counted, and keeps nobody waiting.
+func TestCount_RefusesWithoutWriting(t *testing.T) {
+	for name, path := range map[string]func(t *testing.T) string{
+		"SQLite":     func(t *testing.T) string { return filepath.Join(t.TempDir(), "m.db") },
+		"PostgreSQL": func(t *testing.T) string { return storetest.StartPostgres(t).Database(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := path(t)
+			db := openState(t, file)
+			all := []schemas.CountedLimit{{Name: "all", Rate: schemas.Rate{Count: 1, Per: time.Hour}}}
+			if refusal, err := db.Count(t.Context(), all); refusal != nil || err != nil {
+				t.Fatal(refusal, err)
+			}
+			base, err := database.Open(t.Context(), store.Config{Path: file})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = base.Close() })
+			err = base.Write(t.Context(), "hold the row", func(tx *sql.Tx) error {
+				if _, err := tx.ExecContext(t.Context(), `UPDATE visit_counts SET count = count`); err != nil {
+					return err
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+				defer cancel()
+				refusal, err := db.Count(ctx, all)
+				if refusal == nil || err != nil {
+					t.Errorf("refusal %v, %v", refusal, err)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
 }
 

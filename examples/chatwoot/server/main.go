@@ -37,7 +37,7 @@ func serve(ctx context.Context) error {
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; examples/chatwoot/README.md lists the settings in the environment", err)
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cmp.Or(os.Getenv("BRIDGE_LISTEN"), "127.0.0.1:8090"))
 	if err != nil {

@@ -92,8 +92,9 @@ func TestLoad(t *testing.T) {
 			var memory [][]int64
 			var paints []time.Duration
 			watchers.Go(func() { memory = watchMemory(watched, hosts) })
-			if tab := chromium(t); s.measured && tab != nil {
-				watchers.Go(func() { paints = firstPaints(watched, t, tab, urls) })
+			if s.measured {
+				firstPaint := chromium(t)
+				watchers.Go(func() { paints = firstPaints(watched, t, urls, firstPaint) })
 			}
 			r := crowd.Run(t.Context())
 			end()
@@ -187,7 +188,7 @@ public:
   assistant: reception
   origins: ["https://www.clinic.example"]
   limits: {visitor: %s, address: %s, all: %s}
-telemetry: {log_level: warn}
+telemetry: {log_level: error}
 `, model, store, rate(limits.Visitor), rate(limits.Address), rate(limits.All))
 }
 
@@ -208,7 +209,7 @@ func startHosts(t *testing.T, n int, config string) []host {
 	molar := testkit.Build(t, "molar/cmd/molar")
 	hosts := make([]host, n)
 	for i := range hosts {
-		hosts[i] = startHost(t, exec.Command(molar, "serve", "--listen", "127.0.0.1:0", "--config", file), home) //nolint:noctx // it ends as a host does, by a signal
+		hosts[i] = startHost(t, exec.Command(molar, "serve", "--listen", "127.0.0.1:0", "--config", file), home)
 	}
 	return hosts
 }
@@ -267,8 +268,9 @@ func resident(pid int) int64 {
 	return n
 }
 
-// chromium returns a tab of a new Chromium, nil if there is none.
-func chromium(t *testing.T) context.Context {
+// chromium starts a browser. It returns a function that opens a page as a browser does that was never
+// there, and tells when it showed something.
+func chromium(t *testing.T) (firstPaint func(url string) (time.Duration, error)) {
 	t.Helper()
 	path := os.Getenv("CHROME_PATH")
 	for _, name := range []string{"chromium-headless-shell", "chromium", "google-chrome"} {
@@ -277,22 +279,32 @@ func chromium(t *testing.T) context.Context {
 		}
 	}
 	if path == "" {
-		return nil
+		t.Fatal("no Chromium is installed, which measures the first paint; install one or set CHROME_PATH to its path")
 	}
 	browser, end := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.NoSandbox)...)
 	t.Cleanup(end)
-	tab, closeTab := chromedp.NewContext(browser)
-	t.Cleanup(closeTab)
-	if err := chromedp.Do(tab); err != nil {
+	shared, closeShared := chromedp.NewContext(browser)
+	t.Cleanup(closeShared)
+	if err := chromedp.Do(shared); err != nil {
 		t.Fatal(err)
 	}
-	return tab
+	return func(url string) (time.Duration, error) {
+		tab, end := chromedp.NewContext(shared, chromedp.WithNewBrowserContext())
+		defer end()
+		limited, cancel := context.WithTimeout(tab, 20*time.Second)
+		defer cancel()
+		if err := chromedp.Do(limited, chromedp.Navigate(url)); err != nil {
+			return 0, err
+		}
+		ms, err := chromedp.Run(limited, chromedp.Poll[float64](`performance.getEntriesByName("first-contentful-paint").map((entry) => entry.startTime)[0]`,
+			chromedp.WithPollingTimeout(10*time.Second)))
+		return time.Duration(ms * float64(time.Millisecond)), err
+	}
 }
 
-// firstPaints opens the frame's page once a second, each time in a browser that was never there, and
-// returns the times to its first paint with content.
-func firstPaints(ctx context.Context, t *testing.T, shared context.Context, urls []string) (times []time.Duration) {
+// firstPaints opens the frame's page once a second, and returns the times to its first paint.
+func firstPaints(ctx context.Context, t *testing.T, urls []string, firstPaint func(url string) (time.Duration, error)) (times []time.Duration) {
 	every := time.NewTicker(time.Second)
 	defer every.Stop()
 	for i := 0; ; i++ {
@@ -301,23 +313,11 @@ func firstPaints(ctx context.Context, t *testing.T, shared context.Context, urls
 		case <-ctx.Done():
 			return times
 		}
-		ms, err := firstPaint(shared, urls[i%len(urls)]+"/embed?lang="+[]string{"en", "vi"}[i%2])
+		took, err := firstPaint(urls[i%len(urls)] + "/embed?lang=" + []string{"en", "vi"}[i/2%2])
 		if err != nil {
 			t.Errorf("open the page: %v", err)
 			continue
 		}
-		times = append(times, time.Duration(ms*float64(time.Millisecond)))
+		times = append(times, took)
 	}
-}
-
-func firstPaint(shared context.Context, url string) (ms float64, err error) {
-	tab, end := chromedp.NewContext(shared, chromedp.WithNewBrowserContext())
-	defer end()
-	limited, cancel := context.WithTimeout(tab, 20*time.Second)
-	defer cancel()
-	if err := chromedp.Do(limited, chromedp.Navigate(url)); err != nil {
-		return 0, err
-	}
-	return chromedp.Run(limited, chromedp.Poll[float64](`performance.getEntriesByName("first-contentful-paint").map((entry) => entry.startTime)[0]`,
-		chromedp.WithPollingTimeout(10*time.Second)))
 }
