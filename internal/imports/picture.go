@@ -182,9 +182,9 @@ func (h *graph) places() (map[string]place, int) {
 			}
 			row = append(row, folder)
 			sum, count := 0.0, 0.0
-			for user, p := range places {
+			for _, user := range slices.Sorted(maps.Keys(places)) { // in order: sums of another order differ in their last bit
 				if h.uses[user][folder] {
-					sum, count = sum+p.x, count+1
+					sum, count = sum+places[user].x, count+1
 				}
 			}
 			pull[folder] = sum / max(count, 1)
