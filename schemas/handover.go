@@ -69,8 +69,9 @@ func (h Handover) Silences() bool {
 	return false
 }
 
-// Desk is the author of answers that people at the desk wrote, in place of an assistant's name.
-const Desk = "desk"
+// Desk is the author of answers that people at the desk wrote, in place of an assistant's name. No assistant can
+// have it as its name.
+const Desk = "@desk"
 
 // HandoverStates returns the states of a hand-over that is not closed.
 func HandoverStates() []HandoverState {
@@ -99,7 +100,7 @@ type HandoverStatus struct {
 const (
 	ByVisitor   = "visitor"
 	ByAssistant = "assistant"
-	ByDesk      = Desk
+	ByDesk      = "desk"
 )
 
 // A DeskMessage is a message of a conversation as the desk reads it.
@@ -119,7 +120,7 @@ func (e ContactError) Error() string { return "what was written as " + string(e)
 // Who closed a hand-over, as the event handover.closed says.
 const (
 	ClosedByPerson = "person"
-	ClosedByDesk   = Desk
+	ClosedByDesk   = "desk"
 	ClosedByTime   = "time"
 )
 

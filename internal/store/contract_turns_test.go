@@ -379,5 +379,5 @@ func testDesk(t *testing.T, f *fixture) {
 	for _, m := range opening.Messages {
 		told = append(told, string(m.Role)+" "+m.Assistant+": "+m.Content)
 	}
-	same(t, strings.Join(told, "\n"), "user : hello\nassistant general: hi\nuser : \nassistant desk: Saturday is free")
+	same(t, strings.Join(told, "\n"), "user : hello\nassistant general: hi\nuser : \nassistant @desk: Saturday is free")
 }
