@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"errors"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 	"molar/agent"
 	"molar/internal/httpguard"
 	"molar/schemas"
+	"molar/web/public"
 )
 
 // A fakeOIDC signs ann in, and refuses who comes with another cookie.
@@ -156,4 +158,44 @@ func TestMayGoOn_Person(t *testing.T) {
 			t.Errorf("%s: %v, rights %v", owner, err, turn.Rights)
 		}
 	}
+}
+
+// A visitor's turn goes on with the rights of visitors alone, and only while its assistant is public.
+func TestMayGoOn_Visitor(t *testing.T) {
+	turn := func(assistant string) agent.Turn {
+		return agent.Turn{Assistant: assistant, Visitor: true, Place: agent.Place{Owner: schemas.VisitorOwner("t")}}
+	}
+	cfg := Config{
+		Agent: empty{}, Models: func() []schemas.AssistantInfo { return nil }, Conversations: empty{}, Tools: empty{}, Servers: empty{}, Traces: empty{},
+		Guard: func(h http.Handler) http.Handler { return h }, People: nobody{}, Public: &public.Config{
+			Assistant: "dental", Count: func(context.Context, []schemas.CountedLimit) (*schemas.LimitRefusal, error) { return nil, nil },
+			Secret: func(context.Context) ([]byte, error) { return nil, nil },
+		},
+	}
+	s, err := newServer(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for assistant, want := range map[string]bool{"dental": true, "general": false, "": false} {
+		turn := turn(assistant)
+		err := s.mayGoOn(t.Context(), &turn)
+		if (err == nil) != want || want && (turn.Rights == nil || turn.Rights.Assistant("general") || !turn.Rights.Assistant("dental")) {
+			t.Errorf("%q: %v, rights %+v", assistant, err, turn.Rights)
+		}
+	}
+	cfg.Public = nil
+	if s, err = newServer(cfg); err != nil {
+		t.Fatal(err)
+	}
+	closed := turn("dental")
+	if err := s.mayGoOn(t.Context(), &closed); !errors.Is(err, agent.ErrNotContinued) {
+		t.Errorf("nothing is public any more: %v", err)
+	}
+}
+
+// nobody has nothing.
+type nobody struct{ PeopleStore }
+
+func (nobody) ExportPerson(context.Context, string) iter.Seq2[schemas.PersonRecord, error] {
+	return func(func(schemas.PersonRecord, error) bool) {}
 }

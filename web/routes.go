@@ -109,13 +109,13 @@ func (s *server) routes() (http.Handler, error) {
 		e.POST("/v1/servers/reload", admin, s.reloadServers)
 	}
 
-	s.routePublic(e)
 	s.routePages(e)
 	return e, nil
 }
 
-// routePages adds the routes for browsers and probes.
+// routePages adds the routes for browsers, visitors and probes.
 func (s *server) routePages(e *gin.Engine) {
+	s.routePublic(e)
 	reads := []string{http.MethodGet, http.MethodHead}
 	e.Match(reads, "/health", s.health)
 	e.Match(reads, "/ready", s.ready)

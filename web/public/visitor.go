@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// Cookie is the cookie that a visitor's browser keeps for each site that shows the frame, and Header
-	// the header in which the frame sends the same value where browsers keep no cookies of frames.
+	// Cookie is the cookie that a visitor's browser keeps for each site that shows the frame.
 	Cookie = "__Host-molar_visitor"
+	// Header is the header in which the frame sends the same value where browsers keep no cookies of frames.
 	Header = "X-Molar-Visitor"
 	// tokenBytes is the size of a visitor's random number.
 	tokenBytes = 32
@@ -119,7 +119,7 @@ func (s *Surface) visit(c *gin.Context) {
 
 // keep lets the browser keep a value for this site alone, as long as the conversation is kept.
 func (s *Surface) keep(c *gin.Context, value string) {
-	http.SetCookie(c.Writer, &http.Cookie{
+	http.SetCookie(c.Writer, &http.Cookie{ //nolint:gosec // a frame is part of another site: SameSite=None, in the partition of that site
 		Name: Cookie, Value: value, Path: "/", MaxAge: int(s.Keep / time.Second),
 		Secure: true, HttpOnly: true, SameSite: http.SameSiteNoneMode, Partitioned: true,
 	})
