@@ -461,7 +461,7 @@ func TestEmbed_Troubles(t *testing.T) {
 	}
 	eval[any](j, `document.getElementById("text").value = ""; document.getElementById("text").dispatchEvent(new Event("input"))`)
 	j.says("slowly, please")
-	j.sees(`document.querySelector(".message:last-child strong")?.textContent === "this"`, `!document.getElementById("stop").hidden`)
+	j.sees(`document.querySelector("#messages > :last-child strong")?.textContent === "this"`, `!document.getElementById("stop").hidden`)
 	line := func(off bool) chromedp.Action[chromedp.Void] { return throttle(off, -1) }
 	j.do(line(true))
 	c.server.CloseClientConnections()
@@ -470,11 +470,11 @@ func TestEmbed_Troubles(t *testing.T) {
 	j.sees(`document.getElementById("offline").textContent === ""`, announced+`.includes("You are online again")`)
 	j.passGate()
 	j.answered(2)
-	j.sees(`document.querySelector(".message:last-child .prose").textContent.trim() === "First this.\nThen that." || document.querySelector(".message:last-child .prose").textContent.includes("Then that.")`)
+	j.sees(`document.querySelector("#messages > :last-child .prose").innerText.replace(/\s+/g, " ").trim() === "First this. Then that."`)
 	j.says("slowly again")
-	j.sees(`document.querySelector(".message:last-child strong")?.textContent === "this"`)
+	j.sees(`document.querySelector("#messages > :last-child strong")?.textContent === "this"`)
 	j.press("Stop")
-	j.sees(`document.querySelector(".message:last-child").textContent.includes("was stopped")`, `document.getElementById("stop").hidden`)
+	j.sees(`document.querySelector("#messages > :last-child").textContent.includes("was stopped")`, `document.getElementById("stop").hidden`)
 }
 
 // throttle limits the line to bytes per second, -1 for no limit.
@@ -545,4 +545,127 @@ func TestEmbed_Handover(t *testing.T) {
 	j.sees(bar("being sent"))
 	c.moves(schemas.HandoverFailed)
 	j.sees(bar("nobody has seen your request"), bar("028 1234 5678"), `[...document.querySelectorAll("#desk button")].some((b) => b.textContent === "Try again")`)
+}
+
+// The frame in each of its states, small and large, light and dark, in both languages: axe-core finds nothing,
+// and nothing is wider than the frame.
+func TestEmbed_Scenes(t *testing.T) {
+	axe := axeSource(t)
+	for _, language := range []string{"en", "vi"} {
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			c := openClinic(t, func(cfg *public.Config) { cfg.Consent = true })
+			j := c.visit(t, language, "/embed?lang="+language)
+			in := func(en, vi string) string { return map[string]string{"en": en, "vi": vi}[language] }
+			look := func(name string) {
+				t.Helper()
+				for _, l := range looks() {
+					j.do(l.see(), fitsWidth(name+"-"+l.name), shoot(t, name+"-"+language+"-"+l.name))
+					judge(j.ctx, t, axe, name+"-"+language+"-"+l.name)
+				}
+			}
+			j.sees(`document.querySelector("#first button")`)
+			look("consent")
+			j.press(in("I agree", "Tôi đồng ý"))
+			look("empty")
+			j.says(in("slowly", "slowly"))
+			j.sees(`document.querySelector("#messages strong")`)
+			look("streaming")
+			j.passGate()
+			j.answered(1)
+			for _, question := range []string{in("How do children brush?", "Trẻ chải răng thế nào?"), in("My face is swollen", "Mặt tôi sưng, sưng cả mặt"), "tax", "all"} {
+				j.says(question)
+				j.sees(`document.getElementById("stop").hidden && !document.querySelector(".waits")`)
+			}
+			eval[any](j, `document.querySelector("summary").click()`)
+			look("answers")
+			eval[any](j, `document.getElementById("more").click()`)
+			look("menu")
+			eval[any](j, `document.getElementById("forget").click()`)
+			j.sees(`document.querySelector("dialog[open]")`)
+			look("forget")
+			j.do(chromedp.KeyEvent(kb.Escape))
+			j.says("fail")
+			j.sees(`document.querySelector(".note")`)
+			eval[any](j, `document.getElementById("text").value = "a".repeat(2003); document.getElementById("text").dispatchEvent(new Event("input"))`)
+			look("failed")
+			eval[any](j, `document.getElementById("text").value = ""; document.getElementById("text").dispatchEvent(new Event("input"))`)
+			j.says(in("a person", "gặp nhân viên"))
+			j.sees(`document.querySelector(".offer")`)
+			look("offer")
+			c.set(func() { c.away = true })
+			j.press(in("Talk to a person", "Gặp nhân viên"))
+			j.sees(`document.getElementById("form")`)
+			look("form")
+			c.set(func() { c.away = false })
+			j.do(chromedp.SendKeys("#form-phone", "0901 234 567"), chromedp.Click("#form-agree"))
+			j.press(in("Send the request", "Gửi yêu cầu"))
+			j.sees(`document.getElementById("desk").textContent`)
+			look("sending")
+			c.writes(in("Hello, this is Mai. How can I help?", "Chào bạn, tôi là Mai. Tôi giúp gì được ạ?"))
+			j.sees(`document.querySelector(".from-desk")`)
+			look("answered")
+			c.moves(schemas.HandoverFailed)
+			j.sees(`document.querySelector("#desk.failed")`)
+			look("nobody")
+		})
+	}
+}
+
+// Forced colours, a page that is zoomed to 200 %, and targets of 44 px.
+func TestEmbed_Reach(t *testing.T) {
+	t.Parallel()
+	c := openClinic(t, nil)
+	j := c.visit(t, "vi", "/embed?lang=vi")
+	j.sees(`document.activeElement.id === "text"`)
+	j.says("Trẻ chải răng thế nào?")
+	j.answered(1)
+	if got := eval[string](j, `[...document.querySelectorAll("button, summary, input, textarea")].filter((b) => b.checkVisibility() && (b.getBoundingClientRect().height < 44 || b.getBoundingClientRect().width < 44)).map((b) => b.id || b.outerHTML.slice(0, 80)).join()`); got != "" {
+		t.Errorf("smaller than 44 px: %s", got)
+	}
+	j.do(chromedp.EmulateViewport(320, 320)) // 640 px at 200 %
+	if room := eval[float64](j, `document.getElementById("log").clientHeight`); room < 120 {
+		t.Errorf("%.0f px are left for the conversation", room)
+	}
+	j.shot("zoomed")
+	j.do(chromedp.EmulateViewport(420, 800), chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		var none struct{}
+		return target.Call(ctx, "Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "forced-colors", "value": "active"}}}, &none)
+	}))
+	if got := eval[string](j, `getComputedStyle(document.querySelector(".user > div")).borderTopStyle`); got != "solid" {
+		t.Errorf("a question has no border in forced colours: %s", got)
+	}
+	j.shot("forced")
+}
+
+// On a page of another site the frame works as on the same, and only there may it be shown.
+func TestEmbed_OtherSite(t *testing.T) {
+	t.Parallel()
+	c := openClinic(t, nil)
+	for _, language := range []string{"vi", "en"} {
+		j := &journey{t: t, ctx: browser(t, language), url: c.server.URL, server: c.server, host: c.chatHost}
+		j.do(chromedp.EmulateViewport(390, 844), chromedp.Navigate(strings.Replace(c.server.URL, "127.0.0.1", "localhost", 1)+"/site/"+language))
+		const host = `document.querySelector("molar-chat").shadowRoot`
+		j.sees(host + `.querySelector("#open")`)
+		eval[any](j, host+`.querySelector("#open").focus()`)
+		j.shot("closed-" + language)
+		j.do(chromedp.KeyEvent(kb.Enter))
+		j.sees(host + `.querySelector("dialog > button").hidden`) // the frame has said that it is there
+		j.do(chromedp.KeyEvent(map[string]string{"vi": "Trẻ chải răng thế nào?", "en": "How do children brush?"}[language]), chromedp.KeyEvent(kb.Enter))
+		for asked := 0; asked == 0; {
+			c.mu.Lock()
+			for _, messages := range c.all {
+				asked += len(messages)
+			}
+			c.mu.Unlock()
+			eval[any](j, `new Promise((done) => { setTimeout(done, 50); })`)
+		}
+		c.mu.Lock()
+		clear(c.all)
+		c.mu.Unlock()
+		eval[any](j, `(() => { const end = Date.now() + 600; while (Date.now() < end); })()`)
+		j.shot("phone-" + language)
+		j.do(chromedp.KeyEvent(kb.Escape))
+		j.sees(host + `.activeElement?.id === "open"`)
+	}
 }

@@ -172,7 +172,7 @@ async function* eventsOf(response) {
     rest = events.pop();
     for (const event of events) {
       const line = (name) => event.split("\n").find((l) => l.startsWith(`${name}: `))?.slice(name.length + 2);
-      if (line("data")) yield { type: line("event"), id: line("id"), ...JSON.parse(line("data")) };
+      if (line("data")) yield { ...JSON.parse(line("data")), type: line("event"), id: line("id") };
     }
   }
 }
@@ -444,8 +444,12 @@ function count() {
 }
 
 box.addEventListener("input", count);
-box.addEventListener("keydown", (event) => {
-  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+// Enter sends and Shift+Enter breaks the line. The insertion of the line break is handled and not the key,
+// because an input method may use Enter for itself.
+let shift = false;
+box.addEventListener("keydown", (event) => { shift = event.shiftKey; });
+box.addEventListener("beforeinput", (event) => {
+  if (event.inputType !== "insertLineBreak" || shift) return;
   event.preventDefault();
   $("ask").requestSubmit();
 });
