@@ -67,7 +67,7 @@ func openClinic(t *testing.T, change func(*public.Config)) *clinic {
 	if change != nil {
 		change(&c.cfg)
 	}
-	cfg := c.chatHost.config(t)
+	cfg := c.config(t)
 	cfg.Agent = script(c.turn)
 	cfg.Notice = func(text string) string {
 		notice, _, found := strings.Cut(text, "\n\n")
@@ -550,6 +550,7 @@ func TestEmbed_Handover(t *testing.T) {
 // The frame in each of its states, small and large, light and dark, in both languages: axe-core finds nothing,
 // and nothing is wider than the frame.
 func TestEmbed_Scenes(t *testing.T) {
+	t.Parallel()
 	axe := axeSource(t)
 	for _, language := range []string{"en", "vi"} {
 		t.Run(language, func(t *testing.T) {

@@ -61,6 +61,7 @@ function showSanitised(box, html) {
   }
   for (const pre of box.querySelectorAll("pre")) pre.tabIndex = 0;
   for (const notice of box.querySelectorAll(".emergency")) nameEmergency(notice);
+  for (const task of box.querySelectorAll("input")) task.setAttribute("aria-label", task.checked ? t("done", "xong") : t("open", "chưa xong"));
   let above = 2; // so that no level of headings is skipped
   for (const heading of box.querySelectorAll("h3, h4, h5, h6")) {
     above = Math.min(Number(heading.tagName[1]), above + 1);
