@@ -47,8 +47,8 @@ func (r *Rate) UnmarshalText(text []byte) error {
 		if !ok || err != nil || n == 0 {
 			continue
 		}
-		times, err := strconv.ParseUint(cmp.Or(number, "1"), 10, 31)
-		if err == nil && times > 0 && times <= uint64(maxRate/unit.time) {
+		times, err := strconv.Atoi(cmp.Or(number, "1"))
+		if err == nil && times > 0 && times <= int(maxRate/unit.time) {
 			*r = Rate{Count: int(n), Per: time.Duration(times) * unit.time}
 			return nil
 		}
