@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/base64"
 	"fmt"
 	"image"
 	"image/color"
+	"image/draw"
 	"image/png"
 	"io"
 	"maps"
@@ -107,6 +109,12 @@ func (b tab) picture(name string, width, height int64) {
 // shoot writes what is shown into docs/images.
 func (b tab) shoot(name string) {
 	b.t.Helper()
+	keepPicture(b.t, name, b.shown())
+}
+
+// shown returns what is shown.
+func (b tab) shown() image.Image {
+	b.t.Helper()
 	shot, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 	if err != nil {
 		b.t.Fatal(err)
@@ -115,15 +123,33 @@ func (b tab) shoot(name string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	return shown
+}
+
+// keepPicture writes pictures, one beside the other, into docs/images.
+func keepPicture(t *testing.T, name string, all ...image.Image) {
+	t.Helper()
+	const gap = 24
+	width, height := -gap, 0
+	for _, m := range all {
+		width, height = width+gap+m.Bounds().Dx(), max(height, m.Bounds().Dy())
+	}
+	whole := image.NewRGBA(image.Rect(0, 0, width, height))
+	draw.Draw(whole, whole.Bounds(), image.White, image.Point{}, draw.Src)
+	at := 0
+	for _, m := range all {
+		draw.Draw(whole, image.Rect(at, 0, at+m.Bounds().Dx(), m.Bounds().Dy()), m, m.Bounds().Min, draw.Src)
+		at += m.Bounds().Dx() + gap
+	}
 	var small bytes.Buffer
-	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&small, fewerColours(shown)); err != nil {
-		b.t.Fatal(err)
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&small, fewerColours(whole)); err != nil {
+		t.Fatal(err)
 	}
 	if small.Len() > 150_000 {
-		b.t.Errorf("%s has %d bytes", name, small.Len())
+		t.Errorf("%s has %d bytes", name, small.Len())
 	}
 	if err := os.WriteFile(filepath.Join("..", "..", "docs", "images", name), small.Bytes(), 0o600); err != nil {
-		b.t.Fatal(err)
+		t.Fatal(err)
 	}
 }
 
@@ -359,6 +385,106 @@ func TestPictures_chat(t *testing.T) {
 	phone.sees(`document.querySelector(".approval .primary")`)
 	phone.do("leave the box", chromedp.Evaluate[chromedp.Void](`document.activeElement?.blur()`))
 	phone.shoot("phone.png")
+}
+
+// clinicSite is a page of a clinic's web site in each language.
+var clinicSite = map[string]string{ //nolint:gochecknoglobals // read only
+	"en": `<h1>Green Lane Dental</h1><p class="lead">Gentle dentistry for the whole family since 1998.</p><img alt="" src="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 400 150'%3E%3Crect width='400' height='150' fill='%23dff0e8'/%3E%3Ccircle cx='330' cy='40' r='60' fill='%23bfe3d2'/%3E%3Ccircle cx='80' cy='140' r='80' fill='%23a9d8c2'/%3E%3C/svg%3E"><h2>Opening hours</h2><p>Monday to Friday, 8 am to 5 pm</p><h2>Our services</h2><ul><li>Check-ups and cleaning</li><li>Fillings and root canals</li><li>Children's dentistry</li><li>Implants</li></ul>`,
+	"vi": `<h1>Nha khoa Lá Xanh</h1><p class="lead">Chăm sóc răng nhẹ nhàng cho cả gia đình từ năm 1998.</p><img alt="" src="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 400 150'%3E%3Crect width='400' height='150' fill='%23dff0e8'/%3E%3Ccircle cx='330' cy='40' r='60' fill='%23bfe3d2'/%3E%3Ccircle cx='80' cy='140' r='80' fill='%23a9d8c2'/%3E%3C/svg%3E"><h2>Giờ làm việc</h2><p>Thứ Hai đến thứ Sáu, 8 giờ đến 17 giờ</p><h2>Dịch vụ</h2><ul><li>Khám và lấy cao răng</li><li>Trám răng, chữa tủy</li><li>Nha khoa trẻ em</li><li>Cấy ghép implant</li></ul>`,
+}
+
+// playsClinic plays a model that has read the clinic's leaflets.
+func playsClinic(r models.Request) *models.Reply {
+	switch {
+	case isSummary(r):
+		return nil
+	case strings.Contains(r.LastUser, "nhổ răng"):
+		return models.Text("Sau khi nhổ răng, bạn nên **đợi hết tê** rồi mới ăn, và chọn đồ mềm, nguội trong ngày đầu:\n\n- cháo, súp nguội, sữa chua\n- không dùng ống hút, không hút thuốc")
+	case strings.Contains(r.LastUser, "extraction"):
+		return models.Text("After an extraction **wait until the numbness is gone** before you eat, and choose soft, cool food on the first day:\n\n- yoghurt, porridge, cool soup\n- no straw, no smoking")
+	}
+	return models.Text("A check-up takes about half an hour.")
+}
+
+// TestPictures_clinic makes the pictures of an assistant for the public: the page of a clinic on a phone with the
+// frame open, and a hand-over as both sides see it.
+func TestPictures_clinic(t *testing.T) {
+	if os.Getenv("MOLAR_PICTURES") == "" {
+		t.Skip("MOLAR_PICTURES is not set: make pictures writes the pictures of the docs")
+	}
+	d := &deskHost{t: t, env: homeEnv(t, startModel(t, models.Config{Script: playsClinic})), dir: t.TempDir()}
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		lang := strings.Trim(r.URL.Path, "/")
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprintf(w, `<!doctype html><html lang=%q><meta name="viewport" content="width=device-width"><title>Clinic</title>
+<style>body { margin: 0 auto; padding: 0 20px; max-width: 720px; font: 17px/1.5 Georgia, serif; color: #24352d } h1 { color: #14694a; margin: 18px 0 0 } .lead { margin-top: 4px } img { width: 100%%; border-radius: 10px }</style>
+%s<script async src="%s/embed.js"></script></html>`, lang, clinicSite[lang], d.url)
+	}))
+	t.Cleanup(site.Close)
+	in := newInbox(t)
+	d.write("leaflets/extraction.md", "# After an extraction\n\nWait until the numbness is gone before you eat. Choose soft, cool food on the first day, such as yoghurt, porridge or cool soup. No straw, no smoking.\n")
+	d.write("leaflets/nho-rang.md", "# Sau khi nhổ răng\n\nĐợi hết tê rồi mới ăn. Trong ngày đầu chọn đồ mềm, nguội như cháo, súp nguội, sữa chua. Không dùng ống hút, không hút thuốc.\n")
+	d.write("molar.yaml", fmt.Sprintf(`default: reception
+llm: {provider: ollama}
+memory: {store: ./molar.db}
+trusted_proxies: [127.0.0.1]
+assistants: {reception: {system_prompt: You answer for a dental clinic., search: [leaflets]}}
+knowledge: {leaflets: {path: leaflets}}
+public:
+  assistant: reception
+  origins: [%q]
+  title: {en: Ask the clinic, vi: Hỏi phòng khám}
+  notice: {en: A program answers here and may be wrong. Your messages are erased after a day., vi: Một chương trình trả lời tại đây và có thể sai. Tin nhắn được xóa sau một ngày.}
+  colour: "#14694a"
+handover: {webhook: %q, secret: whsec_%s}
+groups: {desk: {scopes: [review]}}
+api_keys: [{name: lan.ho, hash: %q, scopes: [chat, review]}]
+`, site.URL, in.url, base64.StdEncoding.EncodeToString([]byte(hookKey)), httpguard.HashOf(deskKey("lan.ho")).String()))
+	d.file = filepath.Join(d.dir, "molar.yaml")
+	d.served = serveIn(t, d.env, d.file)
+
+	for lang, question := range map[string]string{"vi": "Sau khi nhổ răng bao lâu thì tôi ăn được?", "en": "When may I eat after an extraction?"} {
+		phone := tab{t, chromiumTab(t)}
+		phone.looks(390, 800, "light")
+		phone.open(site.URL + "/" + lang)
+		const host = `document.querySelector("molar-chat").shadowRoot`
+		phone.sees(`document.querySelector("molar-chat")?.shadowRoot.querySelector("#open")`)
+		closed := phone.shown()
+		phone.do("open", chromedp.Evaluate[chromedp.Void](host+`.querySelector("#open").click()`))
+		phone.sees(host + `.querySelector("dialog > button").hidden`) // the frame has said that it is there
+		phone.do("ask", chromedp.KeyEvent(question+"\r"))
+		<-time.After(3 * time.Second) // what the frame shows cannot be read from its page
+		keepPicture(t, "clinic-"+lang+".png", closed, phone.shown())
+	}
+
+	visitor := tab{t, chromiumTab(t)}
+	visitor.looks(420, 980, "light")
+	visitor.open(d.url + "/embed?lang=en")
+	visitor.sees(`document.querySelector("#ask")?.checkVisibility()`)
+	ask := func(text string) {
+		visitor.do("ask", chromedp.SendKeys("#text", text+"\r"))
+		visitor.sees(`document.getElementById("stop").hidden && !document.getElementById("text").value`)
+	}
+	ask("When may I eat after an extraction?")
+	ask("I would like to talk to somebody")
+	visitor.sees(`document.querySelector(".offer button")`)
+	visitor.do("hand over", chromedp.Evaluate[chromedp.Void](`[...document.querySelectorAll(".offer button")].at(0).click()`))
+	visitor.sees(`document.getElementById("form-agree")`)
+	visitor.do("fill in", chromedp.SendKeys("#form-name", "Mai"), chromedp.SendKeys("#form-phone", "0901 234 567"), chromedp.Click("#form-agree"), chromedp.Evaluate[chromedp.Void](`document.getElementById("form").requestSubmit()`))
+	in.wait(t, "handover.requested", "")
+	ask("It still bleeds a little, is that normal?")
+	lan := openTab(t, nil)
+	lan.signIn(d.url, "lan.ho", "/desk")
+	lan.looks(760, 980, "light")
+	lan.sees(`document.querySelector("#handovers a, #handovers button")`)
+	lan.do("open", chromedp.Evaluate[chromedp.Void](`document.querySelector("#handovers a, #handovers button").click()`))
+	lan.sees(`document.querySelector("#handovers textarea")`)
+	lan.do("answer", chromedp.SendKeys("#handovers textarea", "Hello Mai, a little is normal today. Bite on a clean cloth for half an hour; if it does not stop, call us."), chromedp.Evaluate[chromedp.Void](`document.querySelector("#handovers textarea").form.requestSubmit()`))
+	visitor.sees(`document.querySelector(".from-desk")`)
+	visitor.do("leave the box", chromedp.Evaluate[chromedp.Void](`document.activeElement?.blur()`))
+	lan.sees(`document.querySelector("#handovers").textContent.includes("a little is normal")`)
+	lan.do("leave the box", chromedp.Evaluate[chromedp.Void](`document.activeElement?.blur(); document.querySelector("#handovers article").scrollIntoView({ block: "end" })`))
+	keepPicture(t, "handover.png", visitor.shown(), lan.shown())
 }
 
 // playsFamilies plays a large, a medium and a small model: the medium one says the same in other words, and
