@@ -482,6 +482,39 @@ func TestVisitors_OneTurn(t *testing.T) {
 	want(t, g.ask("a tooth"), http.StatusOK, "event: error\n", `"code":"stopped"`)
 }
 
+// One address holds so many streams open, and no more: others are answered meanwhile.
+func TestVisitors_Streams(t *testing.T) {
+	h := &crowd{gate: make(chan struct{})}
+	to := h.open(t, func(cfg *web.Config) {
+		many := schemas.Rate{Count: 1000, Per: time.Hour}
+		cfg.Public.Limits = public.Limits{Visitor: many, Address: many, All: many}
+	})
+	guests := make([]*guest, 40)
+	for i := range guests {
+		guests[i] = arrive(t, to, "203.0.113.7")
+	}
+	last, other := arrive(t, to, "203.0.113.7"), arrive(t, to, "203.0.113.8")
+	var open sync.WaitGroup
+	for _, g := range guests {
+		open.Go(func() { want(t, g.ask("a tooth"), http.StatusOK, "event: done") })
+	}
+	for held := 0; held < len(guests); time.Sleep(time.Millisecond) {
+		h.mu.Lock()
+		held = len(h.turns)
+		h.mu.Unlock()
+	}
+	want(t, last.ask("a tooth"), http.StatusTooManyRequests, `"code":"too_many_requests"`)
+	open.Go(func() { want(t, other.ask("a tooth"), http.StatusOK, "event: done") })
+	for held := 0; held < len(guests)+1; time.Sleep(time.Millisecond) {
+		h.mu.Lock()
+		held = len(h.turns)
+		h.mu.Unlock()
+	}
+	close(h.gate)
+	open.Wait()
+	want(t, last.ask("a tooth"), http.StatusOK, "event: done")
+}
+
 // Where a visitor has to agree first, no question passes without the hash of the newest notice; the browser
 // keeps what was agreed to.
 func TestVisitors_Consent(t *testing.T) {

@@ -28,6 +28,10 @@ type chatRequest struct {
 
 // chat answers POST /embed/chat: it begins a turn and follows it.
 func (s *Surface) chat(c *gin.Context, v visitor) {
+	defer s.streams.leave(s.client(c))
+	if !s.enter(c) {
+		return
+	}
 	t, lang, ok := s.ask(c, v)
 	if !ok {
 		return

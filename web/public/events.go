@@ -5,11 +5,13 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"molar/agent/answer"
+	"molar/internal/httpguard"
 	"molar/schemas"
 	"molar/web/pages"
 	"molar/web/turns"
@@ -31,6 +33,10 @@ func (s *Surface) events(c *gin.Context, v visitor) {
 		}
 		last = n
 	}
+	defer s.streams.leave(s.client(c))
+	if !s.enter(c) {
+		return
+	}
 	t, ok := s.turn(c, v)
 	if !ok {
 		return
@@ -45,6 +51,47 @@ func (s *Surface) events(c *gin.Context, v visitor) {
 	default:
 		s.follow(c, t, last, languageOf(c.Request, ""))
 	}
+}
+
+// addressStreams is how many streams one address may have open at this process.
+const addressStreams = 40
+
+// streams counts the open streams of each address.
+type streams struct {
+	mu   sync.Mutex
+	open map[string]int
+}
+
+// enter counts one more, and returns how many there are.
+func (s *streams) enter(client string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == nil {
+		s.open = map[string]int{}
+	}
+	s.open[client]++
+	return s.open[client]
+}
+
+func (s *streams) leave(client string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open[client]--; s.open[client] <= 0 {
+		delete(s.open, client)
+	}
+}
+
+// client names the address of a request in this process.
+func (s *Surface) client(c *gin.Context) string { return httpguard.ClientName(s.Clients.Of(c.Request)) }
+
+// enter counts a stream of the request's address, which leaves in any case, and reports whether it may be sent;
+// else it has answered.
+func (s *Surface) enter(c *gin.Context) bool {
+	if s.streams.enter(s.client(c)) <= addressStreams {
+		return true
+	}
+	s.fail(c, &failure{Status: http.StatusTooManyRequests, Code: "too_many_requests"})
+	return false
 }
 
 // follow sends the events of a turn after the one with the id last.

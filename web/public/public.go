@@ -103,6 +103,8 @@ type Surface struct {
 	files   map[string]asset
 	// asking has the owners that are about to begin a turn in this process.
 	asking sync.Map
+	// streams are those that are open in this process.
+	streams streams
 }
 
 // New returns the surface. It fails if something required is missing, or the colour is invalid.
