@@ -35,7 +35,7 @@ type visitor struct {
 	cookies bool
 	every   time.Duration
 	token   string
-	// marks are those of the questions that were let through.
+	// marks are those of the questions that were answered.
 	marks []string
 	asked int
 }
@@ -106,8 +106,10 @@ func (v *visitor) ask(ctx context.Context) (turn string, err error) {
 	switch res.StatusCode {
 	case http.StatusOK:
 		v.crowd.record.admitted(e)
-		v.marks = append(v.marks, mark)
-		return v.answer(res, mark, sent)
+		if turn, err = v.answer(res, mark, sent); err == nil {
+			v.marks = append(v.marks, mark)
+		}
+		return turn, err
 	case http.StatusTooManyRequests:
 		return "", v.refused(res, e)
 	}
@@ -160,8 +162,8 @@ func (v *visitor) answer(res *http.Response, mark string, sent time.Time) (turn 
 			turn = start.Turn
 		case "done":
 			done = true
-		case "error":
-			return turn, fmt.Errorf("the stream holds an error: %.200s", e.Data)
+		case "error", "warning": // with a warning the answer may not be stored
+			return turn, fmt.Errorf("the stream holds a %s: %.200s", e.Name, e.Data)
 		}
 	}
 	v.look("the answer", all.Bytes())
@@ -217,7 +219,7 @@ func (v *visitor) readBack(ctx context.Context) {
 		}
 		body, err := v.read(res)
 		if err != nil || res.StatusCode != http.StatusOK {
-			v.fail("read back", fmt.Errorf("GET %s: %s, %w", path, res.Status, err))
+			v.fail("read back", fmt.Errorf("GET %s: %s, %v: %.200s", path, res.Status, err, body)) //nolint:errorlint // it is only told
 			continue
 		}
 		for _, mark := range v.marks {
