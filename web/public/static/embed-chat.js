@@ -609,7 +609,12 @@ if (parent !== self) {
   addEventListener("keydown", (event) => {
     if (event.key === "Escape" && !event.defaultPrevented && !event.isComposing && !document.querySelector("dialog[open], :popover-open")) close();
   });
-  parent.postMessage("molar:ready", "*");
+}
+
+// begin sets the focus, and tells the page of the site that the frame can be used.
+function begin() {
+  focusFirst();
+  if (parent !== self) parent.postMessage("molar:ready", "*");
 }
 
 function translate() {
@@ -626,8 +631,8 @@ async function open() {
   $("person").hidden = !settings.desk;
   if (safe(settings.privacy)) Object.assign($("privacy"), { href: settings.privacy, hidden: false });
   start(false);
-  if (document.readyState === "complete") focusFirst();
-  else addEventListener("load", () => focusFirst(), { once: true }); // only then does the fragment of the address leave the focus alone
+  if (document.readyState === "complete") begin();
+  else addEventListener("load", begin, { once: true }); // only then does the fragment of the address leave the focus alone
   performance.mark("usable");
   if (settings.mark) Object.assign($("mark"), { src: "/embed/mark", hidden: false });
   let stored;
