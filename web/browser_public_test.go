@@ -628,6 +628,9 @@ func TestEmbed_Reach(t *testing.T) {
 	if room := eval[float64](j, `document.getElementById("log").clientHeight`); room < 120 {
 		t.Errorf("%.0f px are left for the conversation", room)
 	}
+	if over := eval[int](j, `document.documentElement.scrollHeight - document.documentElement.clientHeight`); over > 0 {
+		t.Errorf("the page of the frame scrolls by %d px beside its conversation", over)
+	}
 	j.shot("zoomed")
 	j.do(chromedp.EmulateViewport(420, 800), chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		var none struct{}

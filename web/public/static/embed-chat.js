@@ -197,7 +197,7 @@ let latest = null; // the newest question: it stays in view while its answer gro
 // follow keeps the end in view, and the newest question while its answer is higher than the view.
 function follow() {
   const end = log.scrollHeight - log.clientHeight;
-  if (atEnd) log.scrollTop = latest ? Math.min(end, latest.offsetTop - log.offsetTop - 8) : end;
+  if (atEnd) log.scrollTop = latest ? Math.min(end, latest.offsetTop - 8) : end;
 }
 
 let atEnd = true;
