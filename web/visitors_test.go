@@ -504,6 +504,7 @@ func TestVisitors_Streams(t *testing.T) {
 		h.mu.Unlock()
 	}
 	want(t, last.ask("a tooth"), http.StatusTooManyRequests, `"code":"too_many_requests"`)
+	want(t, last.ask("it is bleeding"), http.StatusTooManyRequests, `"code":"too_many_requests"`, `"notice":"Call 115."`)
 	open.Go(func() { want(t, other.ask("a tooth"), http.StatusOK, "event: done") })
 	for held := 0; held < len(guests)+1; time.Sleep(time.Millisecond) {
 		h.mu.Lock()

@@ -29,19 +29,16 @@ type chatRequest struct {
 // chat answers POST /embed/chat: it begins a turn and follows it.
 func (s *Surface) chat(c *gin.Context, v visitor) {
 	defer s.streams.leave(s.client(c))
-	if !s.enter(c) {
-		return
-	}
-	t, lang, ok := s.ask(c, v)
+	t, lang, ok := s.ask(c, v, s.enter(c))
 	if !ok {
 		return
 	}
 	s.follow(c, t, 0, lang)
 }
 
-// ask begins a turn, or answers with what prevents it. It is a function of its own, as the stack of chat
-// lasts as long as the answer.
-func (s *Surface) ask(c *gin.Context, v visitor) (t *turns.Live, lang string, ok bool) {
+// ask begins a turn, or answers with what prevents it, such as full. It is a function of its own, as the stack of
+// chat lasts as long as the answer.
+func (s *Surface) ask(c *gin.Context, v visitor, full *failure) (t *turns.Live, lang string, ok bool) {
 	var body chatRequest
 	if !s.read(c, &body) {
 		return nil, "", false
@@ -51,6 +48,8 @@ func (s *Surface) ask(c *gin.Context, v visitor) (t *turns.Live, lang string, ok
 	agreed := body.Consent == s.consent || v.consent == s.consent
 	var refused *failure
 	switch {
+	case full != nil:
+		refused = full
 	case text == "":
 		refused = &failure{Status: http.StatusBadRequest, Code: "empty"}
 	case utf8.RuneCountInString(text) > MaxText:

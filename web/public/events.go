@@ -34,7 +34,8 @@ func (s *Surface) events(c *gin.Context, v visitor) {
 		last = n
 	}
 	defer s.streams.leave(s.client(c))
-	if !s.enter(c) {
+	if full := s.enter(c); full != nil {
+		s.fail(c, full)
 		return
 	}
 	t, ok := s.turn(c, v)
@@ -84,14 +85,12 @@ func (s *streams) leave(client string) {
 // client names the address of a request in this process.
 func (s *Surface) client(c *gin.Context) string { return httpguard.ClientName(s.Clients.Of(c.Request)) }
 
-// enter counts a stream of the request's address, which leaves in any case, and reports whether it may be sent;
-// else it has answered.
-func (s *Surface) enter(c *gin.Context) bool {
+// enter counts a stream of the request's address, which leaves in any case. It returns why it may not be sent.
+func (s *Surface) enter(c *gin.Context) *failure {
 	if s.streams.enter(s.client(c)) <= addressStreams {
-		return true
+		return nil
 	}
-	s.fail(c, &failure{Status: http.StatusTooManyRequests, Code: "too_many_requests"})
-	return false
+	return &failure{Status: http.StatusTooManyRequests, Code: "too_many_requests"}
 }
 
 // follow sends the events of a turn after the one with the id last.
