@@ -20,9 +20,7 @@ type Handover struct {
 	State HandoverState `json:"state"`
 	// Callback is set for a request outside the hours of the desk: the assistant goes on answering until
 	// the desk writes.
-	Callback bool `json:"callback,omitempty"`
-	// Event is the id of the webhook's event that carries the request.
-	Event     string    `json:"-"`
+	Callback  bool      `json:"callback,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
 	ChangedAt time.Time `json:"changed_at"`
 }
@@ -87,7 +85,7 @@ type HandoverStatus struct {
 	Next time.Time `json:"next,omitzero"`
 	// Ask names the fields of the form.
 	Ask []string `json:"ask,omitempty"`
-	// State is that of the newest hand-over of the conversation, "" without one, and Callback its own.
+	// State is that of the conversation's hand-over that is not closed, "" without one, and Callback its own.
 	State    HandoverState `json:"state"`
 	Callback bool          `json:"callback,omitempty"`
 	// Text says it in the person's language; "" without a hand-over. Fallback is what the operator tells

@@ -178,7 +178,6 @@ func (h *Handovers) Request(ctx context.Context, r schemas.Handover) (schemas.Ha
 	if err != nil {
 		return r, fmt.Errorf("tell the desk: %w", err)
 	}
-	r.Event = e.ID
 	err = h.Store.PutHandover(ctx, r, e)
 	if errors.Is(err, store.ErrConflict) { // another request was faster
 		if other, ok, readErr := h.Store.OpenHandover(ctx, r.Owner, r.ConversationID); ok && readErr == nil {

@@ -11,7 +11,7 @@ import (
 	"molar/schemas"
 )
 
-const handoverColumns = `id, owner, conversation_id, assistant, language, reason, contact, state, callback, event, created_at, changed_at`
+const handoverColumns = `id, owner, conversation_id, assistant, language, reason, contact, state, callback, created_at, changed_at`
 
 // PutHandover stores a new hand-over and, in the same transaction, events about it for a webhook. If its
 // conversation has one that is not closed, or was erased since CreatedAt, the error is [ErrConflict].
@@ -36,9 +36,9 @@ func (s *State) PutHandover(ctx context.Context, h schemas.Handover, events ...s
 		}
 		text := s.db.SQL.Text
 		n, err := database.Changed(tx.ExecContext(ctx, `INSERT INTO handovers (`+handoverColumns+`)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11) ON CONFLICT DO NOTHING`,
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10) ON CONFLICT DO NOTHING`,
 			h.ID, h.Owner, text(h.ConversationID), text(h.Assistant), text(h.Language), string(h.Reason), text(string(contact)), string(h.State),
-			callback, h.Event, database.Millis(h.CreatedAt)))
+			callback, database.Millis(h.CreatedAt)))
 		if err == nil && n == 0 {
 			err = fmt.Errorf("%w: the conversation has a hand-over that is not closed", ErrConflict)
 		}
@@ -101,13 +101,13 @@ func (s *State) handovers(ctx context.Context, where string, args ...any) ([]sch
 	found, err := database.List(ctx, s.db.Read, func(row *sql.Rows) (h schemas.Handover, err error) {
 		var contact string
 		var created, changed int64
-		err = row.Scan(&h.ID, &h.Owner, &h.ConversationID, &h.Assistant, &h.Language, &h.Reason, &contact, &h.State, &h.Callback, &h.Event, &created, &changed)
+		err = row.Scan(&h.ID, &h.Owner, &h.ConversationID, &h.Assistant, &h.Language, &h.Reason, &contact, &h.State, &h.Callback, &created, &changed)
 		if err == nil {
 			err = json.Unmarshal([]byte(contact), &h.Contact)
 		}
 		h.CreatedAt, h.ChangedAt = database.TimeAt(created), database.TimeAt(changed)
 		return h, err
-	}, `SELECT id, owner, conversation_id, assistant, language, reason, contact, state, callback <> 0, event, created_at, changed_at
+	}, `SELECT id, owner, conversation_id, assistant, language, reason, contact, state, callback <> 0, created_at, changed_at
 		FROM handovers WHERE `+where, args...)
 	return found, s.db.Fault("read hand-overs", err)
 }

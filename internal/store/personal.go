@@ -49,7 +49,7 @@ func personalTables() []personalTable {
 		{name: "usage_days", kind: "usage"},
 		{name: "kept_results", kind: "kept results", order: "1, 2, 3"},
 		{name: "kept_turns", kind: "paused turns"},
-		{name: "handovers", kind: "requests for a person", hidden: "event"},
+		{name: "handovers", kind: "requests for a person"},
 		{name: "webhook_events", kind: "events for the webhook", counted: true},
 		{name: "idempotency", kind: "repeatable answers"},
 		{name: "grants", kind: "old grants"},

@@ -13,14 +13,15 @@ import (
 const ofVisitors = `owner LIKE 'visitor:%'`
 
 // resting takes from a selection of owners the visitors for whom something was asked or answered since the time
-// $1, for whom something runs at the time $2, or whom the desk may still answer. A turn that is not saved yet has
-// its journal and its lease alone.
+// $1, for whom something runs at the time $2, or whom the desk may still answer: a hand-over that is left open for a week
+// counts as closed since then, as on a host that has a desk no more. A turn that is not saved yet has its journal and
+// its lease alone.
 const resting = `
 	EXCEPT SELECT owner FROM conversations WHERE updated_at >= $1 AND ` + ofVisitors + `
 	EXCEPT SELECT owner FROM traces WHERE created_at >= $1 AND ` + ofVisitors + `
 	EXCEPT SELECT owner FROM live_turns WHERE began_at >= $1 AND ` + ofVisitors + `
 	EXCEPT SELECT owner FROM leases WHERE expires > $2 AND ` + ofVisitors + `
-	EXCEPT SELECT owner FROM handovers WHERE (state NOT IN ('failed', 'closed') OR changed_at >= $1) AND ` + ofVisitors
+	EXCEPT SELECT owner FROM handovers WHERE (changed_at >= $1 OR state NOT IN ('failed', 'closed') AND changed_at >= $1 - 604800000) AND ` + ofVisitors
 
 // visitorBatch is how many visitors one transaction erases, so that turns need not wait for all of them.
 const visitorBatch = 50

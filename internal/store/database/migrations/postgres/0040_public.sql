@@ -18,7 +18,6 @@ CREATE TABLE handovers (
   contact         TEXT    NOT NULL, -- what the person wrote into the form, as a JSON object
   state           TEXT    NOT NULL,
   callback        INTEGER NOT NULL,
-  event           TEXT    NOT NULL, -- id of the webhook's event that carries the request
   created_at      BIGINT  NOT NULL,
   changed_at      BIGINT  NOT NULL
 );
