@@ -216,7 +216,7 @@ func (c *clinic) Status(_ context.Context, _, _, lang string) (schemas.HandoverS
 			schemas.HandoverSending:   words("Đang gửi yêu cầu đến nhân viên. Chưa có ai nhận được.", "Your request is being sent to the staff. Nobody has it yet."),
 			schemas.HandoverDelivered: words("Yêu cầu của bạn đã đến hộp thư của nhân viên; chưa có ai trả lời.", "Your request is in the inbox of the staff; nobody has answered yet."),
 			schemas.HandoverFailed:    words("Không chuyển được tin của bạn: chưa có ai thấy yêu cầu của bạn.", "Your message could not be delivered: nobody has seen your request."),
-			schemas.HandoverAnswered:  words("Nhân viên đang trả lời bạn tại đây.", "The staff answer you here."),
+			schemas.HandoverAnswered:  words("Nhân viên trả lời bạn tại đây.", "The staff answer you here."),
 		}[c.desk.State],
 	}
 	if c.desk.State == schemas.HandoverClosed {

@@ -207,9 +207,17 @@ func (h *Handovers) contact(r schemas.Handover) (map[string]string, error) {
 	return all, nil
 }
 
-// Say passes on to the desk what a person wrote.
+// Say passes on to the desk what a person wrote. It fails with [schemas.ErrHandoverClosed] if nobody at the desk
+// waits for that any more.
 func (h *Handovers) Say(ctx context.Context, to schemas.Handover, turnID, text string) error {
-	err := h.tell(ctx, to.Owner, eventMessage, handoverEvent{
+	to, ok, err := h.Store.HandoverByID(ctx, to.ID)
+	if err == nil && (!ok || !to.Silences()) { // it ended while the turn waited for another one
+		err = schemas.ErrHandoverClosed
+	}
+	if err != nil {
+		return fmt.Errorf("pass a message on to the desk: %w", err)
+	}
+	err = h.tell(ctx, to.Owner, eventMessage, handoverEvent{
 		ID: to.ID, ConversationID: to.ConversationID, TurnID: turnID, Text: text, Emergency: new(h.Emergency(to.Assistant, text)),
 	})
 	if err != nil {
@@ -284,14 +292,16 @@ func (h *Handovers) Write(ctx context.Context, to schemas.Handover, text, key st
 	case done != nil:
 		turn = done.TurnID
 	default:
-		if err = h.save(ctx, to, memory.Record{Lease: begun.Lease, Owner: to.Owner, Key: key, TurnID: turn, Answer: text, Assistant: schemas.Desk, Language: to.Language}); err != nil {
+		if err := h.save(ctx, to, memory.Record{Lease: begun.Lease, Owner: to.Owner, Key: key, TurnID: turn, Answer: text, Assistant: schemas.Desk, Language: to.Language}); err != nil {
 			return schemas.DeskMessage{}, err
 		}
 	}
-	if _, err := h.Store.MoveHandover(ctx, to.ID, schemas.HandoverStates(), schemas.HandoverAnswered, h.Now()); err != nil {
-		return schemas.DeskMessage{}, err
+	ctx = context.WithoutCancel(ctx) // the person reads it already
+	m, err := h.written(ctx, to, turn)
+	if earlier := begun.Finished != nil && m.At.Before(to.CreatedAt); err == nil && !earlier { // that one answered another hand-over
+		_, err = h.Store.MoveHandover(ctx, to.ID, schemas.HandoverStates(), schemas.HandoverAnswered, h.Now())
 	}
-	return h.written(ctx, to, turn)
+	return m, err
 }
 
 // save stores a message of the desk, unless its hand-over has ended while it waited for a turn.

@@ -56,7 +56,7 @@ func statusText(of schemas.Handover, s schemas.HandoverStatus, language string) 
 		return t("Your message could not be delivered to the staff: nobody has seen it. The assistant answers you again.",
 			"Không chuyển được tin của bạn đến nhân viên: chưa có ai thấy tin đó. Trợ lý lại trả lời bạn.")
 	case schemas.HandoverAnswered:
-		return t("The staff answer you here.", "Nhân viên đang trả lời bạn tại đây.")
+		said = t("The staff answer you here.", "Nhân viên trả lời bạn tại đây.")
 	}
 	return strings.TrimSpace(said + " " + back)
 }

@@ -245,6 +245,9 @@ func TestHandovers(t *testing.T) {
 		t.Errorf("another text with the key: %v", err)
 	}
 	d.sees(schemas.HandoverAnswered, "The staff answer you here")
+	d.hours.open = false
+	d.sees(schemas.HandoverAnswered, "The staff answer you here", "back on Monday, 2 March, at 08:00")
+	d.hours.open = true
 	d.write(h, "How can I help?", "")
 	all, err := d.Messages(t.Context(), h, 0)
 	var said []string
@@ -365,6 +368,72 @@ func TestHandovers_Contact(t *testing.T) {
 	if len(d.out.events) > 0 {
 		t.Errorf("the inbox is told %+v", d.out.events)
 	}
+}
+
+// A message that is sent again after its hand-over ended says nothing of the next one, which nobody has answered.
+func TestHandovers_AgainAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	h := d.request(nil)
+	first := d.write(h, "Hello", "k")
+	if err := d.Close(t.Context(), h, schemas.ClosedByPerson); err != nil {
+		t.Fatal(err)
+	}
+	d.now = first.At.Add(time.Minute)
+	next := d.request(nil)
+	if again := d.write(next, "Hello", "k"); again.Seq != first.Seq {
+		t.Errorf("written twice: %+v, %+v", first, again)
+	}
+	d.sees(schemas.HandoverSending, "Nobody has it yet")
+}
+
+// What a person writes to a hand-over that has ended meanwhile, or reaches nobody, is not told to the inbox: nobody
+// waits for it there.
+func TestHandovers_SayAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*desk, schemas.Handover){
+		"closed": func(d *desk, h schemas.Handover) {
+			if err := d.Close(d.t.Context(), h, schemas.ClosedByDesk); err != nil {
+				d.t.Fatal(err)
+			}
+		},
+		"failed": func(d *desk, _ schemas.Handover) { d.ended(false) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			h := d.request(nil)
+			end(d, h)
+			told := len(d.out.events)
+			if err := d.Say(t.Context(), h, "turn_1", "Still there?"); !errors.Is(err, schemas.ErrHandoverClosed) || len(d.out.events) != told {
+				t.Errorf("%v, and the inbox is told %+v", err, d.out.events[told:])
+			}
+		})
+	}
+}
+
+// A leaver is a client of the desk that leaves while its message is noted.
+type leaver struct {
+	*store.DB
+	leave func()
+}
+
+func (l leaver) MoveHandover(ctx context.Context, id string, from []schemas.HandoverState, to schemas.HandoverState, at time.Time) (bool, error) {
+	l.leave()
+	return l.DB.MoveHandover(ctx, id, from, to, at)
+}
+
+// A message of the desk that is stored counts as its answer, even if its client does not wait for that.
+func TestHandovers_WriterLeaves(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	h := d.request(nil)
+	ctx, leave := context.WithCancel(t.Context())
+	d.Store = leaver{d.db, leave}
+	if _, err := d.Write(ctx, h, "Hello", ""); err != nil {
+		t.Error(err)
+	}
+	d.sees(schemas.HandoverAnswered)
 }
 
 // A hand-over that nobody uses for a week is closed, and any message begins the week anew.
