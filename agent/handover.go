@@ -53,7 +53,7 @@ type contact struct {
 // silences reports whether people at the desk answer the turn, and no model.
 func (c contact) silences() bool { return c.open != nil && c.open.Silences() }
 
-// speaks reports whether the turn ends without its assistant, so that nothing refuses the question.
+// speaks reports whether the question is for people at the desk, or asks for one, so that nothing refuses it.
 func (c contact) speaks() bool { return c.silences() || c.wants != person.Not }
 
 // contact reads what the turn has to do with the desk. If that cannot be read, only an emergency is
