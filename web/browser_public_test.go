@@ -62,7 +62,7 @@ func openClinic(t *testing.T, change func(*public.Config)) *clinic {
 			}
 			return c.refusal, nil
 		},
-		Secret: func(context.Context) ([]byte, error) { return []byte("secret"), nil },
+		Secret: []byte("secret"), Keep: 24 * time.Hour,
 	}
 	if change != nil {
 		change(&c.cfg)

@@ -169,7 +169,7 @@ func TestMayGoOn_Visitor(t *testing.T) {
 		Agent: empty{}, Models: func() []schemas.AssistantInfo { return nil }, Conversations: empty{}, Tools: empty{}, Servers: empty{}, Traces: empty{},
 		Guard: func(h http.Handler) http.Handler { return h }, People: nobody{}, Public: &public.Config{
 			Assistant: "dental", Count: func(context.Context, []schemas.CountedLimit) (*schemas.LimitRefusal, error) { return nil, nil },
-			Secret: func(context.Context) ([]byte, error) { return nil, nil },
+			Secret: []byte("secret"), Keep: 1,
 		},
 	}
 	s, err := newServer(cfg)

@@ -166,7 +166,7 @@ func (h *crowd) open(t *testing.T, change func(*web.Config)) http.Handler {
 		Assistant: "dental", Origins: []string{"https://www.clinic.example", "https://clinic.example"},
 		Title: map[string]string{"vi": "Hỏi phòng khám", "en": `Ask "us" </script>`}, Notice: map[string]string{"en": "A machine answers."},
 		Limits: public.Limits{Visitor: schemas.Rate{Count: 2, Per: time.Hour}, Address: schemas.Rate{Count: 5, Per: time.Hour}, All: schemas.Rate{Count: 7, Per: time.Hour}},
-		Count:  h.count, Secret: func(context.Context) ([]byte, error) { return []byte("0123456789abcdef0123456789abcdef"), nil },
+		Count:  h.count, Secret: []byte("0123456789abcdef0123456789abcdef"), Keep: 24 * time.Hour,
 		Emergency: func(assistant, text string) (string, bool) {
 			return "Call 115.", assistant == "dental" && strings.Contains(text, "bleeding")
 		},

@@ -15,7 +15,6 @@ type Hours struct {
 	zone *time.Location
 	// open are the times of each day, Sunday first.
 	open [7][]span
-	set  bool
 }
 
 // A span is a time of a day, in minutes after its midnight. to is more than a day's if it ends on the
@@ -38,7 +37,7 @@ func ParseHours(text, zone string) (Hours, error) {
 	if err != nil || zone == "" || zone == "Local" {
 		return Hours{}, fmt.Errorf("there is no time zone %q; want one such as Asia/Ho_Chi_Minh", zone)
 	}
-	h := Hours{zone: place, set: true}
+	h := Hours{zone: place}
 	for part := range strings.SplitSeq(text, ";") {
 		fields := strings.Fields(part)
 		days := []time.Weekday{time.Sunday, time.Monday, time.Tuesday, time.Wednesday, time.Thursday, time.Friday, time.Saturday}
@@ -116,7 +115,7 @@ func minuteOf(text string) (minute int, ok bool) {
 
 // Open reports whether a time is within the hours.
 func (h Hours) Open(at time.Time) bool {
-	if !h.set {
+	if h.zone == nil {
 		return true
 	}
 	for begin, end := range h.around(at) {

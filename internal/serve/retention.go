@@ -14,9 +14,6 @@ import (
 // retentionEvery is how often old data is looked for.
 const retentionEvery = time.Hour
 
-// visitorsKept is how long a conversation of a visitor is kept unless the config says it.
-const visitorsKept = 24 * time.Hour
-
 // usageKept is how long usage is kept: 13 months.
 const usageKept = 396 * 24 * time.Hour
 
@@ -70,7 +67,7 @@ func (r retention) apply(ctx context.Context, log *slog.Logger) {
 // retentions are what a store keeps for a time only.
 func retentions(cfg *config.Config, db *store.DB) []retention {
 	var own []string
-	visitors := cmp.Or(cfg.Public.Keep, visitorsKept)
+	visitors := cfg.Public.Keep
 	all := []retention{
 		{what: "conversations", age: cfg.Memory.Retention, deleteOlder: func(ctx context.Context, before time.Time) (int, error) { // old when they did not change
 			return db.DeleteOlder(ctx, before, own...)

@@ -61,7 +61,8 @@ func TestApplyRetention_ForEver(t *testing.T) {
 // What visitors were promised holds to within a twenty-fourth, also when nothing is public any more.
 func TestRetentions_Visitors(t *testing.T) {
 	for kept, want := range map[time.Duration][2]time.Duration{
-		0: {24 * time.Hour, time.Hour}, time.Hour: {time.Hour, 150 * time.Second}, 720 * time.Hour: {720 * time.Hour, time.Hour}, 2 * time.Second: {2 * time.Second, time.Second},
+		config.Default().Public.Keep: {24 * time.Hour, time.Hour},
+		time.Hour:                    {time.Hour, 150 * time.Second}, 720 * time.Hour: {720 * time.Hour, time.Hour}, 2 * time.Second: {2 * time.Second, time.Second},
 	} {
 		found := false
 		for _, r := range retentions(&config.Config{Public: config.Public{Keep: kept}}, new(store.DB)) {

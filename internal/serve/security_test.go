@@ -303,7 +303,7 @@ func TestSecurityMatrix_FailsWithoutTheGuard(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			port, err := p.webConfig(addr)
+			port, err := p.webConfig(t.Context(), addr)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -127,7 +127,7 @@ func (p *port) run(ctx context.Context, listener net.Listener, certificate *tls.
 	defer p.share(ctx)()
 	defer p.cut(ctx)
 	defer end()
-	handler, err := p.handler(listener.Addr())
+	handler, err := p.handler(ctx, listener.Addr())
 	if err != nil {
 		return err
 	}

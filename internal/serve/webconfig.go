@@ -16,15 +16,15 @@ import (
 )
 
 // handler builds the routes for the listen address.
-func (p *port) handler(addr net.Addr) (http.Handler, error) {
-	cfg, err := p.webConfig(addr)
+func (p *port) handler(ctx context.Context, addr net.Addr) (http.Handler, error) {
+	cfg, err := p.webConfig(ctx, addr)
 	if err != nil {
 		return nil, err
 	}
 	return web.New(cfg)
 }
 
-func (p *port) webConfig(addr net.Addr) (web.Config, error) {
+func (p *port) webConfig(ctx context.Context, addr net.Addr) (web.Config, error) {
 	hosts, err := httpguard.Hosts(addr.String(), p.Config.Hosts()...)
 	if err != nil {
 		return web.Config{}, err
@@ -44,7 +44,7 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 	if err != nil {
 		return web.Config{}, err
 	}
-	visitors, err := p.visitors()
+	visitors, err := p.visitors(ctx)
 	if err != nil {
 		return web.Config{}, err
 	}

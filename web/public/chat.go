@@ -118,15 +118,11 @@ func (s *Surface) begin(r *http.Request, v visitor, text string) (*turns.Live, *
 // address alone, and passes if it cannot be counted.
 func (s *Surface) count(r *http.Request, v visitor, text string) *failure {
 	_, urgent := s.Emergency(s.Assistant, text)
-	address, err := s.addressName(r)
-	var refusal *schemas.LimitRefusal
-	if err == nil {
-		limits := []schemas.CountedLimit{{Name: address, Rate: s.Limits.Address}}
-		if !urgent {
-			limits = append(limits, schemas.CountedLimit{Name: v.owner, Rate: s.Limits.Visitor}, schemas.CountedLimit{Name: "all", Rate: s.Limits.All})
-		}
-		refusal, err = s.counted(r.Context(), limits)
+	limits := []schemas.CountedLimit{{Name: s.addressName(r), Rate: s.Limits.Address}}
+	if !urgent {
+		limits = append(limits, schemas.CountedLimit{Name: v.owner, Rate: s.Limits.Visitor}, schemas.CountedLimit{Name: "all", Rate: s.Limits.All})
 	}
+	refusal, err := s.counted(r.Context(), limits)
 	switch {
 	case err != nil && urgent:
 		s.Logger.Error("an emergency could not be counted, and passes", "error", err)
@@ -149,14 +145,10 @@ func (s *Surface) counted(ctx context.Context, limits []schemas.CountedLimit) (*
 // rarely counts what is rarely done, and costs the store or the desk more than a question, and reports whether
 // it may be done; else it has answered.
 func (s *Surface) rarely(c *gin.Context, v visitor, what string, perVisitor, perAddress int, lang string) bool {
-	address, err := s.addressName(c.Request)
-	var refusal *schemas.LimitRefusal
-	if err == nil {
-		refusal, err = s.counted(c.Request.Context(), []schemas.CountedLimit{
-			{Name: what + ":" + v.owner, Rate: schemas.Rate{Count: perVisitor, Per: time.Hour}},
-			{Name: what + ":" + address, Rate: schemas.Rate{Count: perAddress, Per: time.Hour}},
-		})
-	}
+	refusal, err := s.counted(c.Request.Context(), []schemas.CountedLimit{
+		{Name: what + ":" + v.owner, Rate: schemas.Rate{Count: perVisitor, Per: time.Hour}},
+		{Name: what + ":" + s.addressName(c.Request), Rate: schemas.Rate{Count: perAddress, Per: time.Hour}},
+	})
 	switch {
 	case err != nil:
 		s.storeFailed(c, "count what a visitor does", err)

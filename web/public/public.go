@@ -41,7 +41,7 @@ type Marks interface {
 	ListFeedback(ctx context.Context, owner string, filter schemas.FeedbackFilter) ([]schemas.Feedback, error)
 }
 
-// Config configures what visitors get. Assistant, Count, Secret, and what the host sets are required.
+// Config configures what visitors get. Assistant, Count, Secret, Keep, and what the host sets are required.
 type Config struct {
 	Assistant string
 	// Origins are those of the sites that may show the frame.
@@ -58,14 +58,14 @@ type Config struct {
 	Mark     []byte
 	MarkType string
 	Limits   Limits
-	// Keep is how long a conversation is kept after its last message; zero means a day.
+	// Keep is how long a conversation is kept after its last message.
 	Keep time.Duration
 	// Desk nil means that nobody can be reached.
 	Desk Desk
 	// Count counts an action under all of the limits, on all replicas, or refuses it and counts nothing.
 	Count func(ctx context.Context, limits []schemas.CountedLimit) (*schemas.LimitRefusal, error)
-	// Secret returns the key with which addresses are hashed.
-	Secret func(ctx context.Context) ([]byte, error)
+	// Secret is the key with which addresses are hashed.
+	Secret []byte
 	// Emergency returns what to do in the emergency that a text describes; ok is false if it describes
 	// none. It asks no model. Nil means that there are none.
 	Emergency func(assistant, text string) (notice string, ok bool)
@@ -99,7 +99,6 @@ type Surface struct {
 
 	// consent is the hash of what a visitor agrees to.
 	consent string
-	key     func() ([]byte, error)
 	files   map[string]asset
 	// asking has the owners that are about to begin a turn in this process.
 	asking sync.Map
@@ -109,11 +108,8 @@ type Surface struct {
 
 // New returns the surface. It fails if something required is missing, or the colour is invalid.
 func New(cfg Config) (*Surface, error) {
-	if cfg.Assistant == "" || cfg.Count == nil || cfg.Secret == nil || cfg.Turns == nil || cfg.Conversations == nil || cfg.Erase == nil || cfg.Export == nil || cfg.HTML == nil {
-		return nil, errors.New("public page: Assistant, Count, Secret, Turns, Conversations, Erase, Export and HTML are required")
-	}
-	if cfg.Keep == 0 {
-		cfg.Keep = 24 * time.Hour
+	if cfg.Assistant == "" || cfg.Count == nil || len(cfg.Secret) == 0 || cfg.Keep <= 0 || cfg.Turns == nil || cfg.Conversations == nil || cfg.Erase == nil || cfg.Export == nil || cfg.HTML == nil {
+		return nil, errors.New("public page: Assistant, Count, Secret, Keep, Turns, Conversations, Erase, Export and HTML are required")
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -131,31 +127,12 @@ func New(cfg Config) (*Surface, error) {
 		cfg.Colour = defaultColour
 	}
 	s := &Surface{Config: cfg, consent: consentOf(cfg)}
-	s.key = once(func() ([]byte, error) { return cfg.Secret(context.Background()) })
 	files, err := s.load(static)
 	if err != nil {
 		return nil, fmt.Errorf("public page: %w", err)
 	}
 	s.files = files
 	return s, nil
-}
-
-// once returns a function that calls f until it succeeds, and remembers its result.
-func once[T any](f func() (T, error)) func() (T, error) {
-	var mu sync.Mutex
-	var kept *T
-	return func() (T, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if kept != nil {
-			return *kept, nil
-		}
-		v, err := f()
-		if err == nil {
-			kept = &v
-		}
-		return v, err
-	}
 }
 
 // Owns reports whether a path is that of visitors.
