@@ -52,7 +52,7 @@ func newMetrics(cfg Config) *metrics {
 	m.verdicts = m.counter("molar_guardrail_verdicts_total", "Verdicts by topic and by who decided.", "topic", "verdict", "by")
 	m.truncations = m.counter("molar_truncations_total", "Answers and tool results that were cut.", "what")
 	m.reconnects = m.counter("molar_server_reconnects_total", "MCP servers that were attached again after a loss.", "server")
-	m.webhooks = m.counter("molar_webhook_events_total", "Events about approvals for the webhook, by outcome: delivered or failed.", "outcome")
+	m.webhooks = m.counter("molar_webhook_events_total", "Events for the webhooks of approvals and hand-overs, by outcome: delivered or failed.", "outcome")
 	m.refusedVisitors = m.counter("molar_visitors_refused_total", "Questions of visitors that were refused, by limit: visitor, address, all or budget.", "limit")
 	m.asked = m.counter("molar_http_requests_total", "HTTP requests by route and status.", "method", "route", "status")
 	m.requestTime = m.histogram("molar_http_request_duration_seconds", "Time of an HTTP request to the end of its answer.", long, "route")
