@@ -196,7 +196,7 @@ func (s *Surface) forget(c *gin.Context, v visitor) {
 		return
 	}
 	ctx := context.WithoutCancel(c.Request.Context()) // half an erasure is none
-	s.Turns.Set.StopOf(v.owner)
+	s.Turns.Set.Forget(v.owner)
 	erase := func(ctx context.Context) error { return s.Erase(ctx, v.owner) }
 	all := erase
 	if s.Desk != nil {
