@@ -432,6 +432,41 @@ func TestEmbed_NoCookies(t *testing.T) {
 	j.sees(`!document.getElementById("ask").hidden`)
 }
 
+// The focus is never lost: not when the stored conversation of somebody who has agreed comes, nor when all is
+// forgotten, and then nothing is left of a hand-over. Enter alone erases nothing.
+func TestEmbed_Focus(t *testing.T) {
+	t.Parallel()
+	c := openClinic(t, func(cfg *public.Config) { cfg.Consent = true })
+	j := c.visit(t, "en", "/embed?lang=en")
+	j.press("I agree")
+	j.says("How do children brush?")
+	j.answered(1)
+	j.do(chromedp.Reload())
+	j.answered(1)
+	j.sees(`document.activeElement.id === "text"`)
+	forget := func() {
+		t.Helper()
+		j.press("Your conversation")
+		j.press("Forget the conversation")
+		j.sees(`document.activeElement.textContent === "Keep it"`)
+		j.press("Forget it")
+		j.sees(announced+`.endsWith("The conversation is erased.")`, `document.activeElement.textContent === "I agree"`)
+	}
+	j.press("Talk to a person")
+	j.sees(`document.getElementById("form-agree")`)
+	forget()
+	j.sees(`!document.getElementById("form")`, `document.getElementById("ask").hidden`)
+	j.press("I agree")
+	j.sees(`document.activeElement.id === "text"`)
+	j.press("Talk to a person")
+	j.do(chromedp.Click("#form-agree"))
+	j.press("Send the request")
+	j.sees(`document.getElementById("desk").textContent.includes("being sent")`)
+	c.moves(schemas.HandoverClosed)
+	forget()
+	j.sees(`document.getElementById("desk").hidden`)
+}
+
 // What a visitor wrote is never lost: to a limit, a failure, a cut line or a question that is too long. An
 // emergency notice stays in view with each of them.
 func TestEmbed_Troubles(t *testing.T) {
