@@ -677,6 +677,52 @@ func TestEmbed_Reach(t *testing.T) {
 	j.shot("forced")
 }
 
+// Whatever a site does to its body and its layers, the button stays where it can be pressed, and the frame
+// fills the window of a phone.
+func TestEmbed_HostileSite(t *testing.T) {
+	t.Parallel()
+	c := openClinic(t, nil)
+	const host = `document.querySelector("molar-chat").shadowRoot`
+	for _, css := range []string{
+		"body { transform: translateZ(0); min-height: 3000px }", "body { filter: grayscale(1); min-height: 3000px }", "body { zoom: 1.5 }",
+		"div { position: fixed; inset: 0; z-index: 2147483647; background: #fc0 }",
+		"html { display: flex; gap: 90px; direction: rtl; writing-mode: vertical-rl } body { flex: 1 }",
+		"* { all: unset !important; display: none !important } html, body { display: block !important }",
+	} {
+		j := c.visit(t, "en", "/site/en")
+		j.sees(host + `.querySelector("#open")`)
+		eval[any](j, fmt.Sprintf(`(() => { document.body.append(document.createElement("div")); const sheet = new CSSStyleSheet(); sheet.replaceSync(%q); document.adoptedStyleSheets = [sheet]; })()`, css))
+		at := eval[string](j, `(() => { const box = `+host+`.querySelector("#open").getBoundingClientRect(); return box.width + " " + box.height + " " + document.elementFromPoint(box.x + 28, box.y + 28)?.tagName; })()`)
+		if at != "56 56 MOLAR-CHAT" {
+			t.Errorf("%s: the button is %s", css, at)
+		}
+		eval[any](j, host+`.querySelector("#open").click()`)
+		j.sees(`(({ x, y, width, height }) => x === 0 && y === 0 && width === innerWidth && height === innerHeight)(` + host + `.querySelector("dialog").getBoundingClientRect())`)
+	}
+}
+
+// Who has closed the frame is told that the desk has written, by a dot and by words for screen readers.
+func TestEmbed_News(t *testing.T) {
+	t.Parallel()
+	c := openClinic(t, nil)
+	j := c.visit(t, "en", "/site/vi")
+	const host = `document.querySelector("molar-chat").shadowRoot`
+	const inside = host + `.querySelector("iframe").contentDocument`
+	j.sees(host + `.querySelector("#open")`)
+	eval[any](j, host+`.querySelector("#open").click()`)
+	j.sees(inside + `.activeElement.id === "text"`)
+	eval[any](j, inside+`.getElementById("person").click()`)
+	j.sees(inside + `.getElementById("form-agree")`)
+	eval[any](j, inside+`.getElementById("form-agree").click(), `+inside+`.getElementById("form").requestSubmit()`)
+	j.sees(inside + `.getElementById("desk").textContent`)
+	eval[any](j, inside+`.getElementById("close").click()`)
+	c.writes("Chào bạn, tôi là Mai.")
+	const said = host + `.querySelector("[role=status]").textContent`
+	j.sees(host+`.querySelector("#open").textContent.endsWith("Có tin mới") && !`+host+`.querySelector("i").hidden`, said+` === "Hỏi Nha khoa Hoa Mai: Có tin mới"`)
+	eval[any](j, host+`.querySelector("#open").click()`)
+	j.sees(host+`.querySelector("i").hidden`, said+` === ""`)
+}
+
 // On a page of another site the frame works as on the same, and only there may it be shown.
 func TestEmbed_OtherSite(t *testing.T) {
 	t.Parallel()
