@@ -1,5 +1,5 @@
-// The button on the page of a site, and the frame that it opens. Nothing more is loaded before. Styles are
-// in a shadow tree, and that is beside the body, so that neither page nor frame changes the look of the other.
+// The button on the page of a site, and the frame that it opens. They are in a shadow tree beside the body, so
+// that neither page nor frame changes the look of the other.
 (() => {
   const { titles, colour, on } = "[[settings]]";
   const script = document.currentScript;
@@ -8,7 +8,6 @@
   const title = (titles.find(([language]) => language === spoken) ?? titles[0])[1];
   const vi = spoken === "vi";
   const full = matchMedia("(max-width: 480px), (max-height: 500px)"); // a phone, or a page that is zoomed
-  const closeWords = vi ? "Đóng" : "Close";
 
   const el = (name, props = {}, ...children) => {
     const e = document.createElement(name);
@@ -28,12 +27,10 @@
     return svg;
   };
 
-  const cross = "M6 6l12 12M18 6L6 18";
-  const newsWords = vi ? "Có tin mới" : "New message";
-  const news = el("i", { hidden: "" }, newsWords);
-  const said = el("b", { role: "status" }); // tells screen readers what the dot shows
+  const news = el("i", { hidden: "" }, vi ? "Có tin mới" : "New message");
+  const said = el("b", { role: "status" }); // the dot, in words
   const button = el("button", { type: "button", id: "open", "aria-expanded": "false", "aria-controls": "panel" }, draw("M5 5h14a2 2 0 012 2v8a2 2 0 01-2 2h-7l-5 4v-4H5a2 2 0 01-2-2V7a2 2 0 012-2z"), el("span", {}, title), news);
-  const shut = el("button", { type: "button", "aria-label": closeWords }, draw(cross)); // until the frame shows its own
+  const shut = el("button", { type: "button", "aria-label": vi ? "Đóng" : "Close" }, draw("M6 6l12 12M18 6L6 18")); // until the frame shows its own
   const panel = el("dialog", { id: "panel", "aria-label": title }, shut);
   const host = el("molar-chat");
   const root = host.attachShadow({ mode: "open" });
@@ -121,11 +118,11 @@ iframe { display: block; width: 100%; height: 100%; border: 0; }
     if (data === "molar:close") panel.close();
     if (data === "molar:news" && !panel.open) {
       news.hidden = false;
-      said.textContent = `${title}: ${newsWords}`;
+      said.textContent = `${title}: ${news.textContent}`;
     }
   });
 
-  const start = () => page.append(host); // a body that moves or is filtered would take a fixed button along
+  const start = () => page.append(host);
   if (document.querySelector("molar-chat")) return;
   if (document.body) start();
   else addEventListener("DOMContentLoaded", start);
