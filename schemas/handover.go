@@ -106,10 +106,12 @@ const (
 // A DeskMessage is a message of a conversation as the desk reads it.
 type DeskMessage struct {
 	// Seq numbers the messages of a conversation in their order, with gaps.
-	Seq  int64     `json:"seq,omitempty"`
-	By   string    `json:"by"`
-	Text string    `json:"text"`
-	At   time.Time `json:"at"`
+	Seq int64 `json:"seq,omitempty"`
+	// TurnID is that of the event which passed it on to the desk.
+	TurnID string    `json:"turn_id,omitempty"`
+	By     string    `json:"by"`
+	Text   string    `json:"text"`
+	At     time.Time `json:"at"`
 }
 
 // A ContactError names the field of a hand-over's form that cannot be used.

@@ -249,7 +249,7 @@ func (h *Handovers) Messages(ctx context.Context, of schemas.Handover, after int
 	all := []schemas.DeskMessage{}
 	for _, m := range stored {
 		if m.Content != "" && m.Seq > after { // a message of the desk is a turn without a question
-			all = append(all, schemas.DeskMessage{Seq: m.Seq, By: byOf(m), Text: m.Content, At: m.Timestamp})
+			all = append(all, schemas.DeskMessage{Seq: m.Seq, TurnID: m.TurnID, By: byOf(m), Text: m.Content, At: m.Timestamp})
 		}
 	}
 	return all, nil
@@ -320,7 +320,7 @@ func (h *Handovers) written(ctx context.Context, to schemas.Handover, turnID str
 		return schemas.DeskMessage{}, cmp.Or(err, agent.ErrNotFound)
 	}
 	m := all[len(all)-1]
-	return schemas.DeskMessage{Seq: m.Seq, By: schemas.ByDesk, Text: m.Content, At: m.Timestamp}, nil
+	return schemas.DeskMessage{Seq: m.Seq, TurnID: m.TurnID, By: schemas.ByDesk, Text: m.Content, At: m.Timestamp}, nil
 }
 
 // Close ends a hand-over, and tells the desk who did. One that has ended stays as it is.

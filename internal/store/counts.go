@@ -1,25 +1,33 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"molar/internal/store/database"
 	"molar/schemas"
 )
 
-// countAction counts an action under a name, and begins a new time if the one before is over. A clock that was
-// wrong once does not keep a time open for longer than it is.
-const countAction = `INSERT INTO visit_counts AS c (name, began_at, per, count) VALUES ($2, NOW(), $3, 1)
+// countAction returns the statement that counts an action under so many names, in one go and in their order, and
+// begins a new time for each whose time before is over. Its arguments are the clock, and of each name itself and
+// how long its time is. A clock that was wrong once does not keep a time open for longer than it is.
+func countAction(names int) string {
+	var rows strings.Builder
+	for i := range names {
+		_, _ = fmt.Fprintf(&rows, ", ($%d, NOW(), $%d, 1)", 2*i+2, 2*i+3)
+	}
+	return `INSERT INTO visit_counts AS c (name, began_at, per, count) VALUES ` + rows.String()[len(", "):] + `
 	ON CONFLICT (name) DO UPDATE SET per = excluded.per,
 		began_at = CASE WHEN abs(excluded.began_at - c.began_at) < excluded.per THEN c.began_at ELSE excluded.began_at END,
 		count = CASE WHEN abs(excluded.began_at - c.began_at) < excluded.per THEN c.count + 1 ELSE 1 END
-	RETURNING began_at, count`
+	RETURNING name, began_at, count, 0`
+}
 
 // readCounts reads the counts of names, a JSON array in $2, and the time.
 const readCounts = `SELECT name, began_at, count, NOW() FROM visit_counts WHERE name IN (SELECT value FROM EACH($2) AS h)`
@@ -28,10 +36,11 @@ const readCounts = `SELECT name, began_at, count, NOW() FROM visit_counts WHERE 
 // If a limit is reached nothing is counted, and it returns the refusal that lasts longest. The time of a limit
 // begins with its first action, by the clock of the database. What it counted survives a crash of the process,
 // but not a loss of power. A limit without a number or a time is none.
+//
+// Each name is there once. The one that most share comes last, as the next action waits for it from then on; all
+// callers name theirs in the same order, or they may wait for each other until one of them fails.
 func (s *State) Count(ctx context.Context, limits []schemas.CountedLimit) (*schemas.LimitRefusal, error) {
-	// All lock the rows in one order.
-	limits = slices.SortedFunc(slices.Values(limits), func(a, b schemas.CountedLimit) int { return cmp.Compare(a.Name, b.Name) })
-	limits = slices.DeleteFunc(limits, func(l schemas.CountedLimit) bool { return l.Count <= 0 || l.Per < time.Millisecond })
+	limits = slices.DeleteFunc(slices.Clone(limits), func(l schemas.CountedLimit) bool { return l.Count <= 0 || l.Per < time.Millisecond })
 	if len(limits) == 0 {
 		return nil, nil //nolint:nilnil // nothing refuses it
 	}
@@ -42,13 +51,17 @@ func (s *State) Count(ctx context.Context, limits []schemas.CountedLimit) (*sche
 	}
 	err = s.db.WriteRelaxed(ctx, "count an action", func(tx *sql.Tx) error {
 		refusal = nil
+		args := []any{s.db.Clock()}
 		for _, l := range limits {
-			var began, count int64
-			if err := tx.QueryRowContext(ctx, s.db.SQL.Say(countAction), s.db.Clock(), s.db.SQL.Text(l.Name), l.Per.Milliseconds()).Scan(&began, &count); err != nil {
-				return err
-			}
-			if count > int64(l.Count) {
-				refusal = longer(refusal, l, began)
+			args = append(args, s.db.SQL.Text(l.Name), l.Per.Milliseconds())
+		}
+		counts, err := database.List(ctx, tx, readCount, s.db.SQL.Say(countAction(len(limits))), args...)
+		if err != nil {
+			return err
+		}
+		for _, c := range counts {
+			if l := limits[slices.IndexFunc(limits, s.named(c.name))]; c.count > int64(l.Count) {
+				refusal = longer(refusal, l, c.began)
 			}
 		}
 		if refusal != nil {
@@ -72,24 +85,33 @@ func (s *State) reached(ctx context.Context, limits []schemas.CountedLimit) (ref
 	if err != nil {
 		return nil, err
 	}
-	type row struct {
-		name              string
-		began, count, now int64
-	}
-	rows, err := database.List(ctx, s.db.Read, func(r *sql.Rows) (one row, err error) {
-		err = r.Scan(&one.name, &one.began, &one.count, &one.now)
-		return one, err
-	}, s.db.SQL.Say(readCounts), s.db.Clock(), string(list))
+	counts, err := database.List(ctx, s.db.Read, readCount, s.db.SQL.Say(readCounts), s.db.Clock(), string(list))
 	if err != nil {
 		return nil, s.db.Fault("read counts", err)
 	}
-	for _, r := range rows {
-		l := limits[slices.Index(names, r.name)]
-		if r.count >= int64(l.Count) && max(r.now-r.began, r.began-r.now) < l.Per.Milliseconds() {
-			refusal = longer(refusal, l, r.began)
+	for _, c := range counts {
+		l := limits[slices.IndexFunc(limits, s.named(c.name))]
+		if c.count >= int64(l.Count) && max(c.now-c.began, c.began-c.now) < l.Per.Milliseconds() {
+			refusal = longer(refusal, l, c.began)
 		}
 	}
 	return refusal, nil
+}
+
+// A count is a row of visit_counts, and the time.
+type count struct {
+	name              string
+	began, count, now int64
+}
+
+func readCount(row *sql.Rows) (c count, err error) {
+	err = row.Scan(&c.name, &c.began, &c.count, &c.now)
+	return c, err
+}
+
+// named returns a function that reports whether a limit is stored under a name.
+func (s *State) named(name string) func(schemas.CountedLimit) bool {
+	return func(l schemas.CountedLimit) bool { return s.db.SQL.Text(l.Name) == name }
 }
 
 // longer returns the refusal of a limit whose time began at began, if it lasts longer than another one.

@@ -86,7 +86,8 @@ func TestLoad(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			watched, end := context.WithCancel(t.Context())
+			// Until they stop asking: then all of them read all that they have at once.
+			watched, end := context.WithTimeout(t.Context(), s.length)
 			defer end()
 			var watchers sync.WaitGroup
 			var memory [][]int64

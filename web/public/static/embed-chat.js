@@ -197,7 +197,7 @@ let latest = null; // the newest question: it stays in view while its answer gro
 // follow keeps the end in view, and the newest question while its answer is higher than the view.
 function follow() {
   const end = log.scrollHeight - log.clientHeight;
-  if (atEnd) log.scrollTop = latest ? Math.min(end, latest.offsetTop - log.offsetTop - 8) : end;
+  if (atEnd) log.scrollTop = latest ? Math.min(end, latest.offsetTop - 8) : end;
 }
 
 let atEnd = true;
@@ -477,11 +477,12 @@ const privacyLink = () => safe(settings.privacy) && el("p", {}, el("a", { href: 
 function kept() {
   const days = settings.keep_hours / 24;
   const time = new Intl.NumberFormat(page.lang, { style: "unit", unitDisplay: "long", maximumFractionDigits: 1, unit: days > 1 ? "day" : "hour" }).format(days > 1 ? days : settings.keep_hours);
-  return t(`This conversation is erased ${time} after its last message.`, `Cuộc trò chuyện này được xoá sau tin nhắn cuối ${time}.`);
+  return t(`This conversation is erased ${time} after its last message.`, `Cuộc trò chuyện này được xoá ${time} sau tin nhắn cuối.`);
 }
 
 // start shows the first words, and the form for questions once nothing has to be agreed to.
 export function start(has) {
+  const at = document.activeElement?.closest("#first *, #ask *");
   agreed = has;
   const open = agreed || !settings.consent;
   $("ask").hidden = $("under").hidden = !open;
@@ -489,13 +490,13 @@ export function start(has) {
     start(true);
     remember();
     announce(t("You can ask now.", "Bạn có thể hỏi."));
-    focusFirst();
   };
   $("first").className = open ? "" : "card";
   $("first").replaceChildren(...el("div", {}, !open && el("h2", {}, t("Before you ask", "Trước khi bạn hỏi")),
     open && el("p", {}, t("Hello! What would you like to know?", "Xin chào! Bạn muốn hỏi điều gì?")),
     own(settings.notices) && el("p", { className: open ? "quiet" : "" }, own(settings.notices)), el("p", { className: "quiet" }, kept()), privacyLink(),
     !open && el("div", { className: "row" }, button(t("I agree", "Tôi đồng ý"), agree, "primary"))).childNodes);
+  if (at && !at.checkVisibility()) focusFirst(); // what had the focus is gone
 }
 
 // focusFirst sets the focus to what is to be done next. On phones a focused field would open the
@@ -522,7 +523,7 @@ export function forgotten() {
   $("messages").replaceChildren();
   seen = 0;
   shown.clear();
-  desks((m) => m.show({ on: settings.desk }), true);
+  desks((m) => m.forget(), true);
   start(false);
   focusFirst();
 }
@@ -609,7 +610,12 @@ if (parent !== self) {
   addEventListener("keydown", (event) => {
     if (event.key === "Escape" && !event.defaultPrevented && !event.isComposing && !document.querySelector("dialog[open], :popover-open")) close();
   });
-  parent.postMessage("molar:ready", "*");
+}
+
+// begin sets the focus, and tells the page of the site that the frame can be used.
+function begin() {
+  focusFirst();
+  if (parent !== self) parent.postMessage("molar:ready", "*");
 }
 
 function translate() {
@@ -626,8 +632,8 @@ async function open() {
   $("person").hidden = !settings.desk;
   if (safe(settings.privacy)) Object.assign($("privacy"), { href: settings.privacy, hidden: false });
   start(false);
-  if (document.readyState === "complete") focusFirst();
-  else addEventListener("load", () => focusFirst(), { once: true }); // only then does the fragment of the address leave the focus alone
+  if (document.readyState === "complete") begin();
+  else addEventListener("load", begin, { once: true }); // only then does the fragment of the address leave the focus alone
   performance.mark("usable");
   if (settings.mark) Object.assign($("mark"), { src: "/embed/mark", hidden: false });
   let stored;
