@@ -58,6 +58,7 @@ func (a *Agent) answer(ctx context.Context, cancel context.CancelCauseFunc, t *T
 		defer t.Journal.End()
 	}
 	out := answer.NewSpeaker(ctx, t.ID, answer.NewTracer(a.cfg.Recorder != nil, a.cfg.Now), a.log, yield)
+	out.Private = t.Visitor
 	if a.cfg.Summaries != nil {
 		defer a.cfg.Summaries.Began()()
 	}
@@ -95,8 +96,19 @@ func (a *Agent) report(w *task, out *answer.Speaker, t *Turn, err error) {
 		if errors.Is(err, context.Canceled) || errors.Is(err, answer.ErrStopped) { // the client left, or a person stopped the turn
 			msg = "turn broken off"
 		}
-		a.log.Info(msg, "turn", t.ID, "error", err)
+		a.log.Info(msg, "turn", t.ID, "error", logged(t, err))
 	}
+}
+
+// logged returns the error of a turn as it is logged. A service may quote in its words what a visitor asked.
+func logged(t *Turn, err error) error {
+	e, ok := errors.AsType[*providers.Error](err)
+	if !t.Visitor || !ok || e.Err == nil || e.Kind == providers.KindBudget {
+		return err
+	}
+	said := *e
+	said.Err = nil
+	return &said
 }
 
 // open starts reading the conversation; fresh is set if the turn made up its id.

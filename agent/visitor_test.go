@@ -1,10 +1,13 @@
 package agent_test
 
 import (
+	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 
 	"molar/agent"
+	"molar/providers"
 	"molar/schemas"
 )
 
@@ -69,6 +72,32 @@ func TestVisitor_PromptsAndResources(t *testing.T) {
 		messages := b.model.requests[0].Messages
 		if got := messages[len(messages)-1].FullText(); got != question {
 			t.Errorf("the model reads %q, want %q alone", got, question)
+		}
+	}
+}
+
+// Nothing that a visitor writes or reads is logged, at no level, also not what a service quotes of it in its
+// error; of everybody else the texts are logged at debug level.
+func TestVisitor_NotLogged(t *testing.T) {
+	refuses := func(_ providers.Request, yield func(providers.Chunk, error) bool) {
+		yield(providers.Chunk{}, &providers.Error{Kind: providers.KindInvalid, Provider: "fake", Model: "m", Err: errors.New("not allowed: my secret tooth")})
+	}
+	for _, tt := range []struct {
+		turn agent.Turn
+		want bool
+	}{{asVisitor("my secret tooth"), false}, {ask("my secret tooth"), true}} {
+		for what, step := range map[string]script{"answered": says("About my secret tooth."), "refused": refuses} {
+			var log strings.Builder
+			b := newBench(step)
+			b.log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+			b.with(t, schemas.Assistant{})
+			b.play(t, tt.turn)
+			if log.Len() == 0 || strings.Contains(log.String(), "secret tooth") != tt.want {
+				t.Errorf("%s, visitor %v:\n%s", what, tt.turn.Visitor, log.String())
+			}
+			if what == "refused" && !strings.Contains(log.String(), string(providers.KindInvalid)) && tt.turn.Visitor {
+				t.Errorf("the log does not say what kind of failure it was:\n%s", log.String())
+			}
 		}
 	}
 }

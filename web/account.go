@@ -147,7 +147,7 @@ func (s *server) erase(c *gin.Context, owner string) {
 		s.storeError(c, "account", err)
 		return
 	}
-	s.Turns.StopOf(owner)
+	s.Turns.Forget(owner)
 	erased, err := s.People.ErasePerson(ctx, owner)
 	if err == nil || erased.Total() > 0 {
 		line := schemas.AuditLine{Event: schemas.EventErase, Detail: "all of a person: " + erased.String(), SHA256: hashOf(owner)}

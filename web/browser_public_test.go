@@ -302,11 +302,15 @@ const announced = `document.getElementById("live").textContent`
 // from it.
 func TestEmbed_Button(t *testing.T) {
 	t.Parallel()
-	c := openClinic(t, nil)
+	c := openClinic(t, func(cfg *public.Config) {
+		cfg.Title = map[string]string{"vi": "Hỏi Phòng khám Răng Hàm Mặt Hoa Mai, Quận 3", "en": "Ask the dentists and the reception of Hoa Mai Dental, District 3"}
+	})
 	j := c.visit(t, "en", "/site/vi")
 	const host = `document.querySelector("molar-chat").shadowRoot`
-	j.sees(host + `.querySelector("#open span").textContent === "Hỏi Nha khoa Hoa Mai"`)
-	if size := eval[int](j, `performance.getEntriesByType("resource").find((e) => e.name.endsWith("/embed.js")).encodedBodySize`); size == 0 || size > 3000 {
+	j.sees(host + `.querySelector("#open span").textContent === "Hỏi Phòng khám Răng Hàm Mặt Hoa Mai, Quận 3"`)
+	size := eval[int](j, `performance.getEntriesByType("resource").find((e) => e.name.endsWith("/embed.js")).encodedBodySize`)
+	t.Logf("embed.js has %d bytes", size)
+	if size == 0 || size > 3000 {
 		t.Errorf("embed.js has %d bytes", size)
 	}
 	c.set(func() {
@@ -430,6 +434,41 @@ func TestEmbed_NoCookies(t *testing.T) {
 	j.do(chromedp.Reload())
 	j.answered(1)
 	j.sees(`!document.getElementById("ask").hidden`)
+}
+
+// The focus is never lost: not when the stored conversation of somebody who has agreed comes, nor when all is
+// forgotten, and then nothing is left of a hand-over. Enter alone erases nothing.
+func TestEmbed_Focus(t *testing.T) {
+	t.Parallel()
+	c := openClinic(t, func(cfg *public.Config) { cfg.Consent = true })
+	j := c.visit(t, "en", "/embed?lang=en")
+	j.press("I agree")
+	j.says("How do children brush?")
+	j.answered(1)
+	j.do(chromedp.Reload())
+	j.answered(1)
+	j.sees(`document.activeElement.id === "text"`)
+	forget := func() {
+		t.Helper()
+		j.press("Your conversation")
+		j.press("Forget the conversation")
+		j.sees(`document.activeElement.textContent === "Keep it"`)
+		j.press("Forget it")
+		j.sees(announced+`.endsWith("The conversation is erased.")`, `document.activeElement.textContent === "I agree"`)
+	}
+	j.press("Talk to a person")
+	j.sees(`document.getElementById("form-agree")`)
+	forget()
+	j.sees(`!document.getElementById("form")`, `document.getElementById("ask").hidden`)
+	j.press("I agree")
+	j.sees(`document.activeElement.id === "text"`)
+	j.press("Talk to a person")
+	j.do(chromedp.Click("#form-agree"))
+	j.press("Send the request")
+	j.sees(`document.getElementById("desk").textContent.includes("being sent")`)
+	c.moves(schemas.HandoverClosed)
+	forget()
+	j.sees(`document.getElementById("desk").hidden`)
 }
 
 // What a visitor wrote is never lost: to a limit, a failure, a cut line or a question that is too long. An
@@ -640,6 +679,52 @@ func TestEmbed_Reach(t *testing.T) {
 		t.Errorf("a question has no border in forced colours: %s", got)
 	}
 	j.shot("forced")
+}
+
+// Whatever a site does to its body and its layers, the button stays where it can be pressed, and the frame
+// fills the window of a phone.
+func TestEmbed_HostileSite(t *testing.T) {
+	t.Parallel()
+	c := openClinic(t, nil)
+	const host = `document.querySelector("molar-chat").shadowRoot`
+	for _, css := range []string{
+		"body { transform: translateZ(0); min-height: 3000px }", "body { filter: grayscale(1); min-height: 3000px }", "body { zoom: 1.5 }",
+		"div { position: fixed; inset: 0; z-index: 2147483647; background: #fc0 }",
+		"html { display: flex; gap: 90px; direction: rtl; writing-mode: vertical-rl } body { flex: 1 }",
+		"* { all: unset !important; display: none !important } html, body { display: block !important }",
+	} {
+		j := c.visit(t, "en", "/site/en")
+		j.sees(host + `.querySelector("#open")`)
+		eval[any](j, fmt.Sprintf(`(() => { document.body.append(document.createElement("div")); const sheet = new CSSStyleSheet(); sheet.replaceSync(%q); document.adoptedStyleSheets = [sheet]; })()`, css))
+		at := eval[string](j, `(() => { const box = `+host+`.querySelector("#open").getBoundingClientRect(); return box.width + " " + box.height + " " + document.elementFromPoint(box.x + 28, box.y + 28)?.tagName; })()`)
+		if at != "56 56 MOLAR-CHAT" {
+			t.Errorf("%s: the button is %s", css, at)
+		}
+		eval[any](j, host+`.querySelector("#open").click()`)
+		j.sees(`(({ x, y, width, height }) => x === 0 && y === 0 && width === innerWidth && height === innerHeight)(` + host + `.querySelector("dialog").getBoundingClientRect())`)
+	}
+}
+
+// Who has closed the frame is told that the desk has written, by a dot and by words for screen readers.
+func TestEmbed_News(t *testing.T) {
+	t.Parallel()
+	c := openClinic(t, nil)
+	j := c.visit(t, "en", "/site/vi")
+	const host = `document.querySelector("molar-chat").shadowRoot`
+	const inside = host + `.querySelector("iframe").contentDocument`
+	j.sees(host + `.querySelector("#open")`)
+	eval[any](j, host+`.querySelector("#open").click()`)
+	j.sees(inside + `.activeElement.id === "text"`)
+	eval[any](j, inside+`.getElementById("person").click()`)
+	j.sees(inside + `.getElementById("form-agree")`)
+	eval[any](j, inside+`.getElementById("form-agree").click(), `+inside+`.getElementById("form").requestSubmit()`)
+	j.sees(inside + `.getElementById("desk").textContent`)
+	eval[any](j, inside+`.getElementById("close").click()`)
+	c.writes("Chào bạn, tôi là Mai.")
+	const said = host + `.querySelector("[role=status]").textContent`
+	j.sees(host+`.querySelector("#open").textContent.endsWith("Có tin mới") && !`+host+`.querySelector("i").hidden`, said+` === "Hỏi Nha khoa Hoa Mai: Có tin mới"`)
+	eval[any](j, host+`.querySelector("#open").click()`)
+	j.sees(host+`.querySelector("i").hidden`, said+` === ""`)
 }
 
 // On a page of another site the frame works as on the same, and only there may it be shown.

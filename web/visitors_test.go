@@ -277,6 +277,7 @@ func TestVisitors(t *testing.T) {
 	}
 	want(t, g.send(http.MethodDelete, "/embed/conversation", ""), http.StatusNoContent)
 	want(t, g.send(http.MethodGet, "/embed/conversation", ""), http.StatusOK, `"messages":[]`)
+	want(t, g.send(http.MethodGet, "/embed/turns/"+turn.ID+"/events", ""), http.StatusNotFound, `"code":"not_found"`)
 	g.ask("again")
 	want(t, g.ask("and again"), http.StatusTooManyRequests, `"limit":"visitor"`) // what was forgotten still counts
 }

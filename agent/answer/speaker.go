@@ -23,6 +23,8 @@ type Speaker struct {
 	// BeforeText is called before each piece of text is shown; it may be nil, and blocks until the
 	// text may be shown.
 	BeforeText func()
+	// Private is set if nothing that is asked or answered may be logged, at no level.
+	Private bool
 
 	yield  func(Event, error) bool
 	log    *slog.Logger
@@ -244,7 +246,11 @@ func (s *Speaker) Lose(text string) error {
 
 func (s *Speaker) warn(e Event) error {
 	e.Kind = KindWarning
-	s.log.Warn(e.Text, "turn", s.turnID)
+	told := e.Text
+	if s.Private && !e.Lasting { // it may quote the question
+		told = "an answer has a warning: " + string(e.Code)
+	}
+	s.log.Warn(told, "turn", s.turnID)
 	return s.Emit(e)
 }
 
@@ -303,7 +309,9 @@ func (s *Speaker) Between(ctx context.Context, name, text string) {
 }
 
 // Verbose reports whether texts are logged.
-func (s *Speaker) Verbose(ctx context.Context) bool { return s.log.Enabled(ctx, slog.LevelDebug) }
+func (s *Speaker) Verbose(ctx context.Context) bool {
+	return !s.Private && s.log.Enabled(ctx, slog.LevelDebug)
+}
 
 // Language notes the language of the turn.
 func (s *Speaker) Language(lang string, sure bool) {

@@ -434,7 +434,7 @@ public:
   assistant: reception
   origins: [%q]
   title: {en: Ask the clinic, vi: Hỏi phòng khám}
-  notice: {en: A program answers here and may be wrong. Your messages are erased after a day., vi: Một chương trình trả lời tại đây và có thể sai. Tin nhắn được xóa sau một ngày.}
+  notice: {en: A program answers here and may be wrong., vi: Một chương trình trả lời tại đây và có thể sai.}
   colour: "#14694a"
 handover: {webhook: %q, secret: whsec_%s}
 groups: {desk: {scopes: [review]}}

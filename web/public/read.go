@@ -189,6 +189,33 @@ func (s *Surface) export(c *gin.Context, v visitor) {
 	wire.WriteBody(c.Writer, http.StatusOK, body)
 }
 
+// silenceWait is how long an erasure waits for a turn that it stopped.
+const silenceWait = 3 * time.Second
+
+// silence stops the turn of a visitor, whichever process runs it, and lets nobody follow one any more.
+func (s *Surface) silence(ctx context.Context, v visitor) error {
+	talk, err := s.talk(ctx, v, 0)
+	if err != nil {
+		return err
+	}
+	defer s.Turns.Set.Forget(v.owner)
+	if talk.running == "" {
+		return nil
+	}
+	t, ok, err := s.Turns.Find(ctx, v.owner, talk.running)
+	if err != nil || !ok || t.IsOver() {
+		return err
+	}
+	t.Stop()
+	late := time.NewTimer(silenceWait)
+	defer late.Stop()
+	select {
+	case <-t.Ended():
+	case <-late.C:
+	}
+	return nil
+}
+
 // forget answers DELETE /embed/conversation: all that is the visitor's is erased. What was counted still
 // counts.
 func (s *Surface) forget(c *gin.Context, v visitor) {
@@ -196,7 +223,10 @@ func (s *Surface) forget(c *gin.Context, v visitor) {
 		return
 	}
 	ctx := context.WithoutCancel(c.Request.Context()) // half an erasure is none
-	s.Turns.Set.StopOf(v.owner)
+	if err := s.silence(ctx, v); err != nil {
+		s.storeFailed(c, "stop a visitor's turn", err)
+		return
+	}
 	erase := func(ctx context.Context) error { return s.Erase(ctx, v.owner) }
 	all := erase
 	if s.Desk != nil {

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"regexp"
 	"slices"
 	"time"
 
@@ -90,7 +91,8 @@ func (s *Surface) load(from fs.FS) (map[string]asset, error) {
 		}
 		switch entry.Name() {
 		case "embed.js":
-			files["/embed.js"] = newAsset(kind, content)
+			comments := regexp.MustCompile(`(?m)^ *//.*\n`) // browsers need not load them
+			files["/embed.js"] = newAsset(kind, comments.ReplaceAll(content, nil))
 		case "embed.html":
 			for _, lang := range []string{"vi", "en"} {
 				page := bytes.ReplaceAll(content, []byte("[[lang]]"), []byte(lang))

@@ -77,6 +77,8 @@ type Live struct {
 	endedAt time.Time
 	// over ends the mirror of a turn that another process runs.
 	over func(error)
+	// forgotten is set once nobody may find it any more.
+	forgotten bool
 	// broken is the error of the last item, if the turn itself did not send it.
 	broken atomic.Pointer[error]
 
@@ -198,7 +200,7 @@ func (ts *Set) Find(owner, id string) (*Live, bool) {
 	defer ts.mu.Unlock()
 	ts.forgetOld()
 	t, ok := ts.live[id]
-	return t, ok && t.owner == owner
+	return t, ok && t.owner == owner && !t.forgotten
 }
 
 // PauseWaiting ends, from now on, every turn that only waits for a person's decisions: they may take

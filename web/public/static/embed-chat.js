@@ -477,11 +477,12 @@ const privacyLink = () => safe(settings.privacy) && el("p", {}, el("a", { href: 
 function kept() {
   const days = settings.keep_hours / 24;
   const time = new Intl.NumberFormat(page.lang, { style: "unit", unitDisplay: "long", maximumFractionDigits: 1, unit: days > 1 ? "day" : "hour" }).format(days > 1 ? days : settings.keep_hours);
-  return t(`This conversation is erased ${time} after its last message.`, `Cuộc trò chuyện này được xoá sau tin nhắn cuối ${time}.`);
+  return t(`This conversation is erased ${time} after its last message.`, `Cuộc trò chuyện này được xoá ${time} sau tin nhắn cuối.`);
 }
 
 // start shows the first words, and the form for questions once nothing has to be agreed to.
 export function start(has) {
+  const at = document.activeElement?.closest("#first *, #ask *");
   agreed = has;
   const open = agreed || !settings.consent;
   $("ask").hidden = $("under").hidden = !open;
@@ -489,13 +490,13 @@ export function start(has) {
     start(true);
     remember();
     announce(t("You can ask now.", "Bạn có thể hỏi."));
-    focusFirst();
   };
   $("first").className = open ? "" : "card";
   $("first").replaceChildren(...el("div", {}, !open && el("h2", {}, t("Before you ask", "Trước khi bạn hỏi")),
     open && el("p", {}, t("Hello! What would you like to know?", "Xin chào! Bạn muốn hỏi điều gì?")),
     own(settings.notices) && el("p", { className: open ? "quiet" : "" }, own(settings.notices)), el("p", { className: "quiet" }, kept()), privacyLink(),
     !open && el("div", { className: "row" }, button(t("I agree", "Tôi đồng ý"), agree, "primary"))).childNodes);
+  if (at && !at.checkVisibility()) focusFirst(); // what had the focus is gone
 }
 
 // focusFirst sets the focus to what is to be done next. On phones a focused field would open the
@@ -522,7 +523,7 @@ export function forgotten() {
   $("messages").replaceChildren();
   seen = 0;
   shown.clear();
-  desks((m) => m.show({ on: settings.desk }), true);
+  desks((m) => m.forget(), true);
   start(false);
   focusFirst();
 }

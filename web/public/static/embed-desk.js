@@ -35,6 +35,13 @@ function content() {
   return [el("p", {}, now.text), now.state === "failed" && now.fallback && el("p", {}, now.fallback), steps.length > 0 && el("div", { className: "row" }, steps)].filter(Boolean);
 }
 
+// forget shows that there is no hand-over, as there is no conversation any more.
+export function forget() {
+  $("form")?.remove();
+  now = null;
+  show({ on: settings.desk });
+}
+
 async function leave() {
   try {
     await send("handover", { method: "DELETE" });

@@ -27,12 +27,14 @@ export async function forget() {
 }
 
 const sure = () => new Promise((answer) => {
+  const keep = button(t("Keep it", "Giữ lại"), () => dialog.close(""));
+  keep.autofocus = true; // so that Enter erases nothing by mistake
   const dialog = el("dialog", { "aria-labelledby": "sure", close: () => {
     dialog.remove();
     answer(dialog.returnValue === "yes");
   } }, el("h2", { id: "sure" }, t("Forget the conversation?", "Quên cuộc trò chuyện?")),
   el("p", {}, t("Everything that you wrote here and all answers are erased. This cannot be undone.", "Mọi điều bạn đã viết ở đây và các câu trả lời sẽ bị xoá. Không thể hoàn tác.")),
-  el("div", { className: "row" }, button(t("Forget it", "Quên"), () => dialog.close("yes"), "danger"), button(t("Keep it", "Giữ lại"), () => dialog.close(""))));
+  el("div", { className: "row" }, button(t("Forget it", "Quên"), () => dialog.close("yes"), "danger"), keep));
   document.body.append(dialog);
   dialog.showModal();
 });

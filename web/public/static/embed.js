@@ -1,5 +1,5 @@
-// The button on the page of a site, and the frame that it opens. Nothing more is loaded before. Styles are
-// in a shadow tree, so that neither page nor frame changes the look of the other.
+// The button on the page of a site, and the frame that it opens. They are in a shadow tree beside the body, so
+// that neither page nor frame changes the look of the other.
 (() => {
   const { titles, colour, on } = "[[settings]]";
   const script = document.currentScript;
@@ -8,7 +8,6 @@
   const title = (titles.find(([language]) => language === spoken) ?? titles[0])[1];
   const vi = spoken === "vi";
   const full = matchMedia("(max-width: 480px), (max-height: 500px)"); // a phone, or a page that is zoomed
-  const closeWords = vi ? "Đóng" : "Close";
 
   const el = (name, props = {}, ...children) => {
     const e = document.createElement(name);
@@ -28,26 +27,27 @@
     return svg;
   };
 
-  const cross = "M6 6l12 12M18 6L6 18";
   const news = el("i", { hidden: "" }, vi ? "Có tin mới" : "New message");
+  const said = el("b", { role: "status" }); // the dot, in words
   const button = el("button", { type: "button", id: "open", "aria-expanded": "false", "aria-controls": "panel" }, draw("M5 5h14a2 2 0 012 2v8a2 2 0 01-2 2h-7l-5 4v-4H5a2 2 0 01-2-2V7a2 2 0 012-2z"), el("span", {}, title), news);
-  const shut = el("button", { type: "button", "aria-label": closeWords }, draw(cross)); // until the frame shows its own
+  const shut = el("button", { type: "button", "aria-label": vi ? "Đóng" : "Close" }, draw("M6 6l12 12M18 6L6 18")); // until the frame shows its own
   const panel = el("dialog", { id: "panel", "aria-label": title }, shut);
   const host = el("molar-chat");
   const root = host.attachShadow({ mode: "open" });
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(`
-:host { all: initial !important; color-scheme: inherit !important; }
+:host { all: initial !important; color-scheme: inherit !important; position: fixed !important; z-index: 2147483647 !important; }
 [hidden] { display: none !important; }
 button { all: unset; box-sizing: border-box; display: flex; align-items: center; gap: 10px; min-width: 44px; height: 44px; padding: 0 10px; color: ${on}; background: ${colour}; cursor: pointer; font: 600 16px/1.25 system-ui, sans-serif; }
 button:focus-visible { outline: 3px solid #fff; box-shadow: 0 0 0 6px #000; }
-#open { position: fixed; z-index: 2147483647; right: max(20px, env(safe-area-inset-right)); bottom: calc(20px + env(safe-area-inset-bottom)); height: 56px; padding: 0 20px 0 16px; max-width: calc(100vw - 40px); border: 1px solid #ffffff59; border-radius: 28px; }
+#open { position: fixed; right: max(20px, env(safe-area-inset-right)); bottom: calc(20px + env(safe-area-inset-bottom)); height: 56px; padding: 0 20px 0 16px; max-width: calc(100vw - 40px); border: 1px solid #ffffff59; border-radius: 28px; }
 #open:not(:focus-visible) { box-shadow: 0 2px 12px #0005; }
 span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 svg { flex: none; width: 24px; fill: none; stroke: currentColor; stroke-width: 2; stroke-linecap: round; stroke-linejoin: round; }
 i { position: absolute; top: -2px; right: 4px; width: 14px; height: 14px; border: 2px solid #fff; border-radius: 50%; background: #c3232f; color: #0000; font-size: 1px; overflow: hidden; }
-dialog { position: fixed; z-index: 2147483647; inset: auto max(20px, env(safe-area-inset-right)) calc(88px + env(safe-area-inset-bottom)) auto; box-sizing: border-box; width: 400px; height: min(660px, 100vh - 108px); max-width: none; max-height: none; margin: 0; padding: 0; border: 1px solid #0003; border-radius: 16px; overflow: hidden; background: Canvas; box-shadow: 0 8px 40px #0004; }
+dialog { position: fixed; inset: auto max(20px, env(safe-area-inset-right)) calc(88px + env(safe-area-inset-bottom)) auto; box-sizing: border-box; width: 400px; height: min(660px, 100vh - 108px); max-width: none; max-height: none; margin: 0; padding: 0; border: 1px solid #0003; border-radius: 16px; overflow: hidden; background: Canvas; box-shadow: 0 8px 40px #0004; }
 dialog > button { position: absolute; top: 6px; right: 6px; border-radius: 10px; }
+b { position: fixed; clip-path: inset(50%); }
 iframe { display: block; width: 100%; height: 100%; border: 0; }
 @media (max-width: 480px), (max-height: 500px) {
   #open { padding: 0 15px; }
@@ -57,7 +57,7 @@ iframe { display: block; width: 100%; height: 100%; border: 0; }
 @media (prefers-reduced-motion: no-preference) { dialog[open] { animation: come 0.16s ease-out; } @keyframes come { from { opacity: 0; transform: translateY(8px); } } }
 @media print { button, dialog { display: none !important; } }`);
   root.adoptedStyleSheets = [sheet];
-  root.append(button, panel);
+  root.append(button, panel, said);
 
   let frame;
   const origin = new URL(script.src).origin;
@@ -90,6 +90,7 @@ iframe { display: block; width: 100%; height: 100%; border: 0; }
     show();
     button.setAttribute("aria-expanded", "true");
     news.hidden = true;
+    said.textContent = "";
   };
 
   panel.addEventListener("close", () => {
@@ -115,10 +116,13 @@ iframe { display: block; width: 100%; height: 100%; border: 0; }
     if (!frame || source !== frame.contentWindow || from !== origin) return;
     if (data === "molar:ready") shut.hidden = true;
     if (data === "molar:close") panel.close();
-    if (data === "molar:news" && !panel.open) news.hidden = false;
+    if (data === "molar:news" && !panel.open) {
+      news.hidden = false;
+      said.textContent = `${title}: ${news.textContent}`;
+    }
   });
 
-  const start = () => document.body.append(host);
+  const start = () => page.append(host);
   if (document.querySelector("molar-chat")) return;
   if (document.body) start();
   else addEventListener("DOMContentLoaded", start);
